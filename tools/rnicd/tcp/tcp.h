@@ -114,7 +114,6 @@ enum tcp_timer_kind {
 enum tcp_abort_reason {
 	TCP_ABORT_LOCAL, /* tcp_abort() */
 	TCP_ABORT_GATHER, /* gather() failed: the record's memory is gone */
-	TCP_ABORT_DATA_AFTER_CLOSE, /* reserved: data for which no receiver is left */
 };
 
 enum tcp_state {

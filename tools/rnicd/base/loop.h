@@ -62,6 +62,7 @@ enum loop_hook_order {
 };
 
 struct loop_hook {
+	struct loop *loop; /* NULL while not registered */
 	struct list_head node;
 	int order;
 	/* Returns true if it stopped at its budget with work left: no sleep then. */

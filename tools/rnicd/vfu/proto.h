@@ -79,7 +79,6 @@ struct vfio_user_device_info {
 	u32 flags;
 	u32 num_regions;
 	u32 num_irqs;
-	u32 cap_offset; /* not in the oldest layout, whose argsz is 16 */
 };
 
 #define VFIO_USER_REGION_F_READ	 1

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CRC32C. Internally a "state" is the register without the initial and final
+ * inversion. Multiplying a state by x^n modulo the polynomial appends n zero
+ * bits, which is what joins CRCs that were computed side by side.
+ */
+#include "base/crc32c.h"
+
+#define POLY 0x82f63b78u /* 0x1edc6f41 with its bits reversed */
+
+typedef u32 (*crc_fn)(u32 state, const u8 *p, size_t len);
+typedef u32 (*crc_copy_fn)(u32 state, u8 *dst, const u8 *src, size_t len);
+
+static u32 tables[8][256];
+
+/* ---- polynomial arithmetic, bits reversed: x^0 is the top bit ---- */
+
+static u32 poly_mul(u32 a, u32 b)
+{
+	u32 m = 1u << 31, p = 0;
+
+	while (m) {
+		if (a & m)
+			p ^= b;
+		b = b & 1 ? (b >> 1) ^ POLY : b >> 1;
+		m >>= 1;
+	}
+	return p;
+}
+
+static u32 poly_pow_x(u64 n)
+{
+	u32 result = 1u << 31, square = 1u << 30;
+
+	while (n) {
+		if (n & 1)
+			result = poly_mul(result, square);
+		square = poly_mul(square, square);
+		n >>= 1;
+	}
+	return result;
+}
+
+/* ---- tables: eight bytes a step ---- */
+
+static u32 state_table(u32 s, const u8 *p, size_t len)
+{
+	while (len >= 8) {
+		u32 lo = get_le32(p) ^ s, hi = get_le32(p + 4);
+
+		s = tables[7][lo & 0xff] ^ tables[6][lo >> 8 & 0xff] ^ tables[5][lo >> 16 & 0xff] ^
+		    tables[4][lo >> 24] ^ tables[3][hi & 0xff] ^ tables[2][hi >> 8 & 0xff] ^
+		    tables[1][hi >> 16 & 0xff] ^ tables[0][hi >> 24];
+		p += 8;
+		len -= 8;
+	}
+	while (len--)
+		s = tables[0][(s ^ *p++) & 0xff] ^ s >> 8;
+	return s;
+}
+
+static u32 state_table_copy(u32 s, u8 *dst, const u8 *src, size_t len)
+{
+	memcpy(dst, src, len);
+	/* Over the copy: the source may be memory that others change meanwhile. */
+	return state_table(s, dst, len);
+}
+
+static void tables_init(void)
+{
+	u32 i, k, s;
+
+	for (i = 0; i < 256; i++) {
+		s = i;
+		for (k = 0; k < 8; k++)
+			s = s & 1 ? (s >> 1) ^ POLY : s >> 1;
+		tables[0][i] = s;
+	}
+	for (i = 0; i < 256; i++)
+		for (k = 1; k < 8; k++)
+			tables[k][i] =
+				tables[0][tables[k - 1][i] & 0xff] ^ tables[k - 1][i] >> 8;
+}
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#include <wmmintrin.h>
+
+#define HW_TARGET __attribute__((target("sse4.2,pclmul")))
+/*
+ * The instruction takes a word each cycle but needs three for its result, so
+ * three lanes of up to LANE_MAX words run side by side and are joined by two
+ * carry-less multiplications.
+ */
+#define LANE_MAX 168
+#define LANE_MIN 8
+
+static u64 lane_shift[2 * LANE_MAX + 1]; /* x^(64 n - 33) for n words */
+
+/*
+ * The bit-reversed product carries one more factor x, and the CRC of a 64-bit
+ * word multiplies by x^32: hence the 33 that is left out of lane_shift.
+ */
+static inline HW_TARGET u64 lane_mul(u64 state, u64 factor)
+{
+	__m128i p = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)state),
+					 _mm_cvtsi64_si128((long long)factor), 0);
+
+	return (u64)_mm_cvtsi128_si64(p);
+}
+
+/* Lane @a is followed by 2 @n words, lane @b by @n. */
+static inline HW_TARGET u64 lanes_join(u64 a, u64 b, u64 c, size_t n)
+{
+	return _mm_crc32_u64(0, lane_mul(a, lane_shift[2 * n]) ^ lane_mul(b, lane_shift[n])) ^ c;
+}
+
+static inline u64 load64(const u8 *p)
+{
+	u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline void store64(u8 *p, u64 v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+static HW_TARGET u32 state_hw(u32 state, const u8 *p, size_t len)
+{
+	u64 a = state, b, c;
+	size_t n, i;
+
+	while (len >= 3 * 8 * LANE_MIN) {
+		n = min_t(size_t, len / 24, LANE_MAX);
+		b = 0;
+		c = 0;
+		for (i = 0; i < n; i++) {
+			a = _mm_crc32_u64(a, load64(p + 8 * i));
+			b = _mm_crc32_u64(b, load64(p + 8 * (n + i)));
+			c = _mm_crc32_u64(c, load64(p + 8 * (2 * n + i)));
+		}
+		a = lanes_join(a, b, c, n);
+		p += 24 * n;
+		len -= 24 * n;
+	}
+	for (; len >= 8; len -= 8, p += 8)
+		a = _mm_crc32_u64(a, load64(p));
+	for (; len; len--)
+		a = _mm_crc32_u8((u32)a, *p++);
+	return (u32)a;
+}
+
+static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len)
+{
+	u64 a = state, b, c, va, vb, vc;
+	size_t n, i, o;
+
+	while (len >= 3 * 8 * LANE_MIN) {
+		n = min_t(size_t, len / 24, LANE_MAX);
+		b = 0;
+		c = 0;
+		for (i = 0; i < n; i++) {
+			o = 8 * i;
+			va = load64(src + o);
+			vb = load64(src + o + 8 * n);
+			vc = load64(src + o + 16 * n);
+			store64(dst + o, va);
+			store64(dst + o + 8 * n, vb);
+			store64(dst + o + 16 * n, vc);
+			a = _mm_crc32_u64(a, va);
+			b = _mm_crc32_u64(b, vb);
+			c = _mm_crc32_u64(c, vc);
+		}
+		a = lanes_join(a, b, c, n);
+		src += 24 * n;
+		dst += 24 * n;
+		len -= 24 * n;
+	}
+	for (; len >= 8; len -= 8, src += 8, dst += 8) {
+		va = load64(src);
+		store64(dst, va);
+		a = _mm_crc32_u64(a, va);
+	}
+	for (; len; len--) {
+		*dst = *src++;
+		a = _mm_crc32_u8((u32)a, *dst++);
+	}
+	return (u32)a;
+}
+
+static const char *hw_init(void)
+{
+	u32 x64 = poly_pow_x(64), shift = poly_pow_x(64 - 33);
+	size_t n;
+
+	__builtin_cpu_init();
+	if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("pclmul"))
+		return NULL;
+	for (n = 1; n <= 2 * LANE_MAX; n++) {
+		lane_shift[n] = shift;
+		shift = poly_mul(shift, x64);
+	}
+	return "sse4.2+pclmul";
+}
+
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
+
+#ifndef HWCAP_CRC32
+#define HWCAP_CRC32 (1 << 7)
+#endif
+#define HW_TARGET __attribute__((target("+crc")))
+
+static HW_TARGET u32 state_hw(u32 s, const u8 *p, size_t len)
+{
+	for (; len >= 8; len -= 8, p += 8)
+		s = __crc32cd(s, get_le64(p));
+	for (; len; len--)
+		s = __crc32cb(s, *p++);
+	return s;
+}
+
+static HW_TARGET u32 state_hw_copy(u32 s, u8 *dst, const u8 *src, size_t len)
+{
+	u64 v;
+
+	for (; len >= 8; len -= 8, src += 8, dst += 8) {
+		v = get_le64(src);
+		put_le64(dst, v);
+		s = __crc32cd(s, v);
+	}
+	for (; len; len--) {
+		*dst = *src++;
+		s = __crc32cb(s, *dst++);
+	}
+	return s;
+}
+
+static const char *hw_init(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_CRC32 ? "armv8" : NULL;
+}
+
+#else
+
+#define state_hw      state_table
+#define state_hw_copy state_table_copy
+
+static const char *hw_init(void)
+{
+	return NULL;
+}
+#endif
+
+static struct {
+	crc_fn crc;
+	crc_copy_fn copy;
+	const char *name;
+} impl = {state_table, state_table_copy, "table"};
+
+__attribute__((constructor)) static void crc32c_init(void)
+{
+	const char *hw;
+
+	tables_init();
+	hw = hw_init();
+	if (!hw)
+		return;
+	impl.crc = state_hw;
+	impl.copy = state_hw_copy;
+	impl.name = hw;
+}
+
+u32 crc32c(u32 crc, const void *buf, size_t len)
+{
+	return ~impl.crc(~crc, buf, len);
+}
+
+u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc)
+{
+	return ~impl.copy(~crc, dst, src, len);
+}
+
+u32 crc32c_table(u32 crc, const void *buf, size_t len)
+{
+	return ~state_table(~crc, buf, len);
+}
+
+u32 crc32c_combine(u32 crc_a, u32 crc_b, u64 len_b)
+{
+	/* The powers of x repeat after 2^31 - 1: the polynomial is x + 1 times a primitive one. */
+	return poly_mul(poly_pow_x(8 * (len_b % 0x7fffffff)), crc_a) ^ crc_b;
+}
+
+const char *crc32c_impl(void)
+{
+	return impl.name;
+}

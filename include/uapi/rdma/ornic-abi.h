@@ -58,12 +58,6 @@ struct ornic_alloc_ucontext_resp {
 	__u8 reserved[5];
 };
 
-struct ornic_alloc_pd_resp {
-	__aligned_u64 comp_mask;
-	__u32 pdn;
-	__u32 reserved;
-};
-
 /**
  * struct ornic_create_cq_req
  * @comp_mask: zero

@@ -78,8 +78,7 @@ static void tables_init(void)
 	}
 	for (i = 0; i < 256; i++)
 		for (k = 1; k < 8; k++)
-			tables[k][i] =
-				tables[0][tables[k - 1][i] & 0xff] ^ tables[k - 1][i] >> 8;
+			tables[k][i] = tables[0][tables[k - 1][i] & 0xff] ^ tables[k - 1][i] >> 8;
 }
 
 #if defined(__x86_64__)

@@ -299,7 +299,7 @@ void loop_hook_add(struct loop *loop, struct loop_hook *h, int order,
 	h->order = order;
 	h->cb = cb;
 	h->loop = loop;
-	list_for_each(pos, &loop->hooks)
+	list_for_each (pos, &loop->hooks)
 		if (list_entry(pos, struct loop_hook, node)->order > order)
 			break;
 	list_add_tail(&h->node, pos);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * OpenRNIC: what ornic.ko (PCI function, command queue, event queues, netdev, next hops, TCP control path) offers to the
+ * OpenRNIC: what ornic.ko (PCI function, command queue, event queues, netdev, next hops, TCP
+ * control path) offers to the
  * RDMA driver on its auxiliary device.
  */
 #ifndef _LINUX_ORNIC_H
@@ -13,7 +14,8 @@
 
 #include <ornic/hw.h>
 
-#define ORNIC_ADEV_NAME		"ornic.rdma"	/* auxiliary_device_id name: module name and device name */
+/* auxiliary_device_id name: module name and device name */
+#define ORNIC_ADEV_NAME		"ornic.rdma"
 
 struct ornic_conn;
 struct ornic_listen;
@@ -113,10 +115,12 @@ static inline struct ornic_core *ornic_core_of(struct auxiliary_device *adev)
 
 /**
  * struct ornic_rdma_ops - events for the RDMA driver
- * @comp_event: a CQ that was armed has a completion. Hard or soft interrupt context, must not sleep
+ * @comp_event: a CQ that was armed has a completion. Hard or soft interrupt context, must not
+ *   sleep
  * @async_event: asynchronous event of a QP, CQ or SRQ. Process context, may sleep
  * @link_event: the link went up or down. Process context
- * @fatal: the device stopped or is about to be reset or is gone: from here on commands fail with -EIO and no completion comes
+ * @fatal: the device stopped or is about to be reset or is gone: from here on commands fail with
+ *   -EIO and no completion comes
  *         from the device. Called once, before the auxiliary device is removed. Process context
  */
 struct ornic_rdma_ops {
@@ -190,9 +194,11 @@ void ornic_qbuf_free(struct ornic_core *core, struct ornic_qbuf *buf);
 void ornic_qbuf_describe(const struct ornic_qbuf *buf, struct ornic_qmem *mem);
 
 /**
- * struct ornic_pbl - page list under construction, for struct ornic_qmem; level 0, 1 or 2 is chosen by its size
+ * struct ornic_pbl - page list under construction, for struct ornic_qmem; level 0, 1 or 2 is
+ * chosen by its size
  *
- * Use: ornic_pbl_init(); ornic_pbl_add() npages times; ornic_pbl_describe() into the command; command; ornic_pbl_free().
+ * Use: ornic_pbl_init(); ornic_pbl_add() npages times; ornic_pbl_describe() into the command;
+ * command; ornic_pbl_free().
  */
 struct ornic_pbl {
 	struct ornic_core *core;
@@ -212,7 +218,8 @@ void ornic_pbl_describe(const struct ornic_pbl *pbl, struct ornic_qmem *mem);
 void ornic_pbl_free(struct ornic_pbl *pbl);
 
 /*
- * Next hops. A next hop follows its neighbour and its device's MTU by itself (netevents, notifiers), live connections with
+ * Next hops. A next hop follows its neighbour and its device's MTU by itself (netevents,
+ * notifiers), live connections with
  * it. One that is not resolved yet is legal: the device holds transmissions until it is.
  */
 
@@ -224,10 +231,12 @@ void ornic_pbl_free(struct ornic_pbl *pbl);
  * @remote: remote address
  * @tos: type of service, for the route
  *
- * The route's device must be @core's netdev or a VLAN on it; @remote being one of their addresses gives the loop entry.
+ * The route's device must be @core's netdev or a VLAN on it; @remote being one of their addresses
+ * gives the loop entry.
  *
  * Context: Process context, may sleep.
- * Return: the next hop with one reference, or ERR_PTR: -ENETUNREACH, -EHOSTUNREACH, -EADDRNOTAVAIL (@local is not an address of the device),
+ * Return: the next hop with one reference, or ERR_PTR: -ENETUNREACH, -EHOSTUNREACH,
+ * -EADDRNOTAVAIL (@local is not an address of the device),
  *         -EAFNOSUPPORT, -ENOSPC, -ENODEV
  */
 struct ornic_nexthop *ornic_nexthop_get(struct ornic_core *core, struct net *net,
@@ -235,13 +244,18 @@ struct ornic_nexthop *ornic_nexthop_get(struct ornic_core *core, struct net *net
 					const struct sockaddr_storage *remote, u8 tos);
 void ornic_nexthop_put(struct ornic_nexthop *nh);
 
-/* True when addr (any or an address of the netdev or a VLAN on it, in net) may be listened on or connected from. */
+/*
+ * True when addr (any or an address of the netdev or a VLAN on it, in net) may be listened on or
+ * connected from.
+ */
 bool ornic_addr_is_local(struct ornic_core *core, struct net *net,
 			 const struct sockaddr_storage *addr);
 
 /*
- * TCP connections. Events are delivered in order, on the function's one ordered WQ_MEM_RECLAIM workqueue (process context, may
- * sleep, must not wait for another event). The event after which no other follows has type >= ORNIC_TCP_TERMINAL.
+ * TCP connections. Events are delivered in order, on the function's one ordered WQ_MEM_RECLAIM
+ * workqueue (process context, may
+ * sleep, must not wait for another event). The event after which no other follows has type >=
+ * ORNIC_TCP_TERMINAL.
  */
 
 /**
@@ -273,7 +287,10 @@ struct ornic_syn {
 	u8 tos;
 };
 
-/* A SYN came for a listener. The callee answers it, now or later, by accept or refuse. Same context as events. */
+/*
+ * A SYN came for a listener. The callee answers it, now or later, by accept or refuse. Same
+ * context as events.
+ */
 typedef void (*ornic_conn_req_fn)(struct ornic_listen *listen, void *ctx,
 				  const struct ornic_syn *syn);
 
@@ -289,7 +306,10 @@ struct ornic_listen_params {
 
 struct ornic_listen *ornic_listen_start(struct ornic_core *core,
 					const struct ornic_listen_params *params);
-/* When it returns, conn_req is not running and will not run. Must not be called from conn_req. May sleep. */
+/*
+ * When it returns, conn_req is not running and will not run. Must not be called from conn_req. May
+ * sleep.
+ */
 void ornic_listen_stop(struct ornic_listen *listen);
 
 struct ornic_conn *ornic_conn_alloc(struct ornic_core *core, ornic_conn_event_fn event, void *ctx);
@@ -313,7 +333,8 @@ struct ornic_tcp_params {
 };
 
 /*
- * All may sleep. 0: accepted, outcomes are events. Negative: nothing happened, no event follows from this call.
+ * All may sleep. 0: accepted, outcomes are events. Negative: nothing happened, no event follows
+ * from this call.
  * open and accept keep their own reference to nh until ornic_conn_free().
  */
 int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *local,
@@ -347,8 +368,10 @@ int ornic_conn_update(struct ornic_conn *conn, struct ornic_nexthop *nh, int dsc
 int ornic_conn_terminate(struct ornic_conn *conn, u8 layer, u8 etype, u8 code, u8 flags);
 int ornic_conn_query(struct ornic_conn *conn, struct ornic_conn_attr *attr);
 /*
- * Ends the connection (silently aborting it if need be) and frees it. When it returns, the event function is not running, unless the
- * caller is it, and will not run. May be called from the event function and from any process context. May sleep.
+ * Ends the connection (silently aborting it if need be) and frees it. When it returns, the event
+ * function is not running, unless the
+ * caller is it, and will not run. May be called from the event function and from any process
+ * context. May sleep.
  */
 void ornic_conn_free(struct ornic_conn *conn);
 

@@ -2,10 +2,13 @@
 /*
  * OpenRNIC hardware contract: the command queue.
  *
- * Commands are 128 bytes; the submission ring and the completion ring have the same depth. The driver writes
- * command i at i mod depth and stores i + 1 to CMDQ_TAIL. The device executes in order and writes one completion per command, at
+ * Commands are 128 bytes; the submission ring and the completion ring have the same depth. The
+ * driver writes
+ * command i at i mod depth and stores i + 1 to CMDQ_TAIL. The device executes in order and writes
+ * one completion per command, at
  * (number of completions) mod depth, then interrupts. At most depth commands may be outstanding.
- * Numbers (QP, CQ, EQ, STag index, connection, ...) are the driver's choice, within the limits of struct ornic_device_attr.
+ * Numbers (QP, CQ, EQ, STag index, connection, ...) are the driver's choice, within the limits of
+ * struct ornic_device_attr.
  * Every field that a command does not name, and every mbz, must be zero.
  */
 #ifndef _ORNIC_CMD_H
@@ -89,24 +92,31 @@ struct ornic_cmd_hdr {
 	__le32 id;
 	__le64 data;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_hdr, 16);
 
 /* Status of a command, and the errno that a driver reports. */
 enum ornic_cmd_status {
 	ORNIC_CMDS_OK = 0,		/* 0 */
-	ORNIC_CMDS_OPCODE = 1,		/* -EOPNOTSUPP: no such command, or its capability is not there */
+	/* -EOPNOTSUPP: no such command, or its capability is not there */
+	ORNIC_CMDS_OPCODE = 1,
 	ORNIC_CMDS_FIELD = 2,		/* -EINVAL: syndrome is the byte offset of the field */
-	ORNIC_CMDS_NUMBER = 3,		/* -EINVAL: a number is beyond its limit; syndrome as above */
+	/* -EINVAL: a number is beyond its limit; syndrome as above */
+	ORNIC_CMDS_NUMBER = 3,
 	ORNIC_CMDS_EXISTS = 4,		/* -EEXIST: the number is in use */
 	ORNIC_CMDS_NOT_FOUND = 5,	/* -ENOENT: syndrome is the byte offset of the number */
 	ORNIC_CMDS_BUSY = 6,		/* -EBUSY: other objects still use it */
-	ORNIC_CMDS_STATE = 7,		/* -EISCONN, -ENOTCONN in the driver's context, else -EINVAL */
+	/* -EISCONN, -ENOTCONN in the driver's context, else -EINVAL */
+	ORNIC_CMDS_STATE = 7,
 	ORNIC_CMDS_NO_MEMORY = 8,	/* -ENOMEM */
 	ORNIC_CMDS_NO_RESOURCE = 9,	/* -ENOSPC: a table is full */
-	ORNIC_CMDS_ADDRESS = 10,	/* -EFAULT: a DMA address cannot be reached; syndrome as above */
+	/* -EFAULT: a DMA address cannot be reached; syndrome as above */
+	ORNIC_CMDS_ADDRESS = 10,
 	ORNIC_CMDS_ADDR_IN_USE = 11,	/* -EADDRINUSE: tuple or listener address */
-	ORNIC_CMDS_EARLY_DATA = 12,	/* -EPROTO: MODE_RDMA of a responder; the connection was aborted */
-	ORNIC_CMDS_GONE = 13,		/* -ECONNRESET: the connection has had its terminal event; the held SYN is gone */
+	/* -EPROTO: MODE_RDMA of a responder; the connection was aborted */
+	ORNIC_CMDS_EARLY_DATA = 12,
+	/* -ECONNRESET: the connection has had its terminal event; the held SYN is gone */
+	ORNIC_CMDS_GONE = 13,
 	ORNIC_CMDS_AGAIN = 14,		/* -EAGAIN: the stream buffer is full */
 	ORNIC_CMDS_INTERNAL = 15,	/* -EIO */
 };
@@ -128,6 +138,7 @@ struct ornic_cmd_cqe {
 	__le32 sq_head;
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_cqe, 64);
 #define ORNIC_CMD_CQE_PHASE	BIT(0)
 
@@ -202,6 +213,7 @@ struct ornic_device_attr {
 	__le32 max_window;
 	__u8 rsvd[148];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_device_attr, 256);
 ORNIC_ASSERT_OFFSET(struct ornic_device_attr, max_mr_size, 48);
 ORNIC_ASSERT_OFFSET(struct ornic_device_attr, page_shift_mask, 64);
@@ -223,6 +235,7 @@ struct ornic_cmd_query_stats {
 	__le32 count;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_query_stats, 128);
 
 /* --- event queues and completion queues ----------------------------------------------------- */
@@ -235,7 +248,8 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_query_stats, 128);
  * @depth_shift: log2 of the depth, 4..max_eq_shift
  * @vector: MSI-X vector
  * @ring: memory of the ring; entries start at its first byte
- * @data: ORNIC_EQ_TCP: memory of depth data slots of ORNIC_TEQ_SLOT_SIZE bytes, page_shift >= ORNIC_TEQ_SLOT_SHIFT; else zero
+ * @data: ORNIC_EQ_TCP: memory of depth data slots of ORNIC_TEQ_SLOT_SIZE bytes, page_shift >=
+ *   ORNIC_TEQ_SLOT_SHIFT; else zero
  *
  * Errors: EXISTS: @eqn in use, or a second ASYNC or TCP queue.
  */
@@ -249,22 +263,27 @@ struct ornic_cmd_create_eq {
 	struct ornic_qmem data;
 	__u8 mbz[72];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_eq, 128);
 
 /**
- * struct ornic_cmd_number - DESTROY_EQ, DESTROY_CQ, DESTROY_QP, DESTROY_SRQ, QUERY_SRQ, QUERY_QP, UNLISTEN, CLEAR_NEXTHOP,
+ * struct ornic_cmd_number - DESTROY_EQ, DESTROY_CQ, DESTROY_QP, DESTROY_SRQ, QUERY_SRQ, QUERY_QP,
+ * UNLISTEN, CLEAR_NEXTHOP,
  *                           CLOSE, ABORT, FREE_CONN, QUERY_CONN, DESTROY_TXQ, DESTROY_RXQ
  * @hdr: header; QUERY_QP, QUERY_CONN, QUERY_SRQ: data buffer
  * @number: the object's number
  *
- * When a DESTROY has answered, the device touches neither the object's memory nor any memory that it named, and
- * no entry about it will be written. BUSY: an EQ with CQs; a CQ with QPs; an SRQ with QPs; a next hop with connections.
+ * When a DESTROY has answered, the device touches neither the object's memory nor any memory that
+ * it named, and
+ * no entry about it will be written. BUSY: an EQ with CQs; a CQ with QPs; an SRQ with QPs; a next
+ * hop with connections.
  */
 struct ornic_cmd_number {
 	struct ornic_cmd_hdr hdr;
 	__le32 number;
 	__u8 mbz[108];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_number, 128);
 
 /**
@@ -291,6 +310,7 @@ struct ornic_cmd_create_cq {
 	__le32 rec_off;
 	__u8 mbz2[72];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_cq, 128);
 
 /**
@@ -307,6 +327,7 @@ struct ornic_cmd_modify_cq {
 	__le16 period;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_modify_cq, 128);
 
 /* --- queue pairs ---------------------------------------------------------------------------- */
@@ -318,7 +339,8 @@ enum ornic_qp_state {
 	ORNIC_QPS_ERROR = 3,		/* all WRs are flushed */
 };
 
-#define ORNIC_QPF_PRIVILEGED	BIT(0)	/* may use ORNIC_STAG_LOCAL_DMA, REG_MR and LOCAL_INV of MRs; db_page 0 only */
+/* may use ORNIC_STAG_LOCAL_DMA, REG_MR and LOCAL_INV of MRs; db_page 0 only */
+#define ORNIC_QPF_PRIVILEGED	BIT(0)
 #define ORNIC_QPF_SIG_ALL	BIT(1)	/* every send WR is signalled */
 #define ORNIC_QPF_SRQ		BIT(2)	/* receives come from srqn */
 
@@ -362,6 +384,7 @@ struct ornic_cmd_create_qp {
 	__le32 rec_off;
 	__u8 mbz[52];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_qp, 128);
 ORNIC_ASSERT_OFFSET(struct ornic_cmd_create_qp, mem, 48);
 
@@ -373,7 +396,8 @@ ORNIC_ASSERT_OFFSET(struct ornic_cmd_create_qp, mem, 48);
  * @hdr: header
  * @qpn: number
  * @mask: ORNIC_MODQP_*
- * @state: CLOSING (from RTS: finish the SQ, then FIN) or ERROR (from any: RST if connected, flush). Others: STATE
+ * @state: CLOSING (from RTS: finish the SQ, then FIN) or ERROR (from any: RST if connected,
+ *   flush). Others: STATE
  * @mbz: must be zero
  * @access: new ORNIC_ACC_REMOTE_*
  */
@@ -386,6 +410,7 @@ struct ornic_cmd_modify_qp {
 	__le16 access;
 	__u8 mbz2[100];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_modify_qp, 128);
 
 /**
@@ -421,6 +446,7 @@ struct ornic_qp_attr {
 	__le32 mulpdu;
 	__u8 rsvd[28];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_qp_attr, 64);
 
 /**
@@ -452,6 +478,7 @@ struct ornic_cmd_create_srq {
 	__le32 rec_off;
 	__u8 mbz2[64];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_srq, 128);
 
 /**
@@ -466,6 +493,7 @@ struct ornic_cmd_modify_srq {
 	__le32 limit;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_modify_srq, 128);
 
 /**
@@ -481,12 +509,14 @@ struct ornic_srq_attr {
 	__le32 limit;
 	__u8 rsvd[52];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_srq_attr, 64);
 
 /* --- memory --------------------------------------------------------------------------------- */
 
 /**
- * struct ornic_cmd_reg_mr - REG_MR: a region that is valid until DEREG_MR (or LOCAL_INV / a remote invalidate, which leave
+ * struct ornic_cmd_reg_mr - REG_MR: a region that is valid until DEREG_MR (or LOCAL_INV / a
+ * remote invalidate, which leave
  *                           it allocated and invalid)
  * @hdr: header
  * @stag: index and key
@@ -498,7 +528,8 @@ ORNIC_ASSERT_SIZE(struct ornic_srq_attr, 64);
  * @access: ORNIC_ACC_*; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE
  * @flags: ORNIC_MRF_*
  *
- * @offset + @length must fit into the pages, @iova + @length must not wrap. With ZERO_BASED the MR's address space starts at 0.
+ * @offset + @length must fit into the pages, @iova + @length must not wrap. With ZERO_BASED the
+ *   MR's address space starts at 0.
  */
 struct ornic_cmd_reg_mr {
 	struct ornic_cmd_hdr hdr;
@@ -512,11 +543,14 @@ struct ornic_cmd_reg_mr {
 	__le16 flags;
 	__u8 mbz[64];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_reg_mr, 128);
-#define ORNIC_MRF_NO_INVALIDATE	BIT(0)	/* LOCAL_INV and remote invalidate are refused (user MRs, RFC 5040 5.1 leaves it to us) */
+/* LOCAL_INV and remote invalidate are refused (user MRs, RFC 5040 5.1 leaves it to us) */
+#define ORNIC_MRF_NO_INVALIDATE	BIT(0)
 
 /**
- * struct ornic_cmd_alloc_mr - ALLOC_MR: a fast-register MR, not valid until a REG_MR WQE; ALLOC_MW
+ * struct ornic_cmd_alloc_mr - ALLOC_MR: a fast-register MR, not valid until a REG_MR WQE;
+ * ALLOC_MW
  * @hdr: header
  * @stag: index and key
  * @pdn: PD
@@ -531,6 +565,7 @@ struct ornic_cmd_alloc_mr {
 	__le32 mw_type;
 	__u8 mbz[96];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_alloc_mr, 128);
 
 /**
@@ -545,6 +580,7 @@ struct ornic_cmd_stag {
 	__le32 stag;
 	__u8 mbz[108];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_stag, 128);
 
 /**
@@ -572,13 +608,15 @@ struct ornic_mr_attr {
 	__u8 type;
 	__u8 rsvd[31];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_mr_attr, 64);
 
 /* --- next hops ------------------------------------------------------------------------------ */
 
 #define ORNIC_NHF_VLAN		BIT(0)	/* tag frames with vlan_tci; expect it on receive */
 #define ORNIC_NHF_LOOP		BIT(1)	/* one of the RNIC's own addresses: never on the wire */
-#define ORNIC_NHF_DEAD		BIT(2)	/* no neighbour at present: hold transmissions, keep timers */
+/* no neighbour at present: hold transmissions, keep timers */
+#define ORNIC_NHF_DEAD		BIT(2)
 
 /**
  * struct ornic_cmd_set_nexthop - SET_NEXTHOP: create or change an entry; live connections follow
@@ -600,6 +638,7 @@ struct ornic_cmd_set_nexthop {
 	__le16 mtu;
 	__u8 mbz[90];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_set_nexthop, 128);
 
 /* --- TCP ------------------------------------------------------------------------------------ */
@@ -607,7 +646,10 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_set_nexthop, 128);
 #define ORNIC_FAMILY_IPV4	4
 #define ORNIC_FAMILY_IPV6	6	/* CAP_IPV6 */
 
-/* Addresses are in network byte order; an IPv4 address is in bytes 0-3, the rest zero. Ports are __le16 numbers. */
+/*
+ * Addresses are in network byte order; an IPv4 address is in bytes 0-3, the rest zero. Ports are
+ * __le16 numbers.
+ */
 
 /**
  * struct ornic_cmd_listen - LISTEN
@@ -621,7 +663,8 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_set_nexthop, 128);
  * @mbz: must be zero
  * @backlog: SYNs that may be held for this listener, 1..max_syn
  *
- * A listener on an address goes before one on any. ADDR_IN_USE: same address, port, family and VLAN.
+ * A listener on an address goes before one on any. ADDR_IN_USE: same address, port, family and
+ * VLAN.
  */
 struct ornic_cmd_listen {
 	struct ornic_cmd_hdr hdr;
@@ -635,10 +678,14 @@ struct ornic_cmd_listen {
 	__le32 backlog;
 	__u8 mbz2[80];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_listen, 128);
 #define ORNIC_LISTEN_VLAN	BIT(0)
 
-/* Options of a connection: asked for in OPEN and ACCEPT, agreed ones in struct ornic_tcp_established. */
+/*
+ * Options of a connection: asked for in OPEN and ACCEPT, agreed ones in struct
+ * ornic_tcp_established.
+ */
 #define ORNIC_TCPO_WSCALE	BIT(0)
 #define ORNIC_TCPO_TIMESTAMPS	BIT(1)
 #define ORNIC_TCPO_SACK		BIT(2)
@@ -657,7 +704,8 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_listen, 128);
  * @keep_count: keep-alive probes without answer before TIMEOUT, 1..255
  * @keep_idle: seconds of silence before the first probe
  * @keep_intvl: seconds between probes
- * @rtx_timeout: milliseconds without progress before TIMEOUT, 1000..; 0: 100 seconds (RFC 9293 3.8.3)
+ * @rtx_timeout: milliseconds without progress before TIMEOUT, 1000..; 0: 100 seconds (RFC 9293
+ *   3.8.3)
  */
 struct ornic_tcp_opts {
 	__le16 options;
@@ -672,6 +720,7 @@ struct ornic_tcp_opts {
 	__le32 rtx_timeout;
 	__le32 mbz;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_tcp_opts, 24);
 
 /**
@@ -687,7 +736,8 @@ ORNIC_ASSERT_SIZE(struct ornic_tcp_opts, 24);
  * @mbz: must be zero
  * @opts: options
  *
- * Answered at once; ESTABLISHED or a terminal event follows. A tuple in TIME_WAIT may be used again.
+ * Answered at once; ESTABLISHED or a terminal event follows. A tuple in TIME_WAIT may be used
+ * again.
  * ADDR_IN_USE: the tuple is another live connection's.
  */
 struct ornic_cmd_open {
@@ -703,6 +753,7 @@ struct ornic_cmd_open {
 	struct ornic_tcp_opts opts;
 	__u8 mbz2[40];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_open, 128);
 
 /**
@@ -725,6 +776,7 @@ struct ornic_cmd_accept {
 	struct ornic_tcp_opts opts;
 	__u8 mbz2[72];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_accept, 128);
 
 enum ornic_refuse {
@@ -747,6 +799,7 @@ struct ornic_cmd_refuse {
 	__le32 how;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_refuse, 128);
 
 /**
@@ -763,10 +816,12 @@ struct ornic_cmd_stream_tx {
 	__le32 len;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_stream_tx, 128);
 
 /**
- * struct ornic_cmd_stream_rx_done - STREAM_RX_DONE: the driver has no more use for stream bytes below @offset
+ * struct ornic_cmd_stream_rx_done - STREAM_RX_DONE: the driver has no more use for stream bytes
+ * below @offset
  * @hdr: header
  * @conn_id: connection, in streaming mode
  * @mbz: must be zero
@@ -781,6 +836,7 @@ struct ornic_cmd_stream_rx_done {
 	__le64 offset;
 	__u8 mbz2[96];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_stream_rx_done, 128);
 
 enum ornic_role {
@@ -801,21 +857,26 @@ enum ornic_rtr {
 #define ORNIC_RDMAF_RX_MARKERS	BIT(2)	/* CAP_MARKERS */
 
 /**
- * struct ornic_cmd_mode_rdma - MODE_RDMA: bind connection and QP, streaming mode ends. One atomic step
+ * struct ornic_cmd_mode_rdma - MODE_RDMA: bind connection and QP, streaming mode ends. One atomic
+ * step
  * @hdr: data: DMA address of the final stream bytes (a responder's MPA reply), zero without
  * @conn_id: connection, ESTABLISHED, in streaming mode
  * @qpn: QP, IDLE
  * @role: enum ornic_role
- * @rtr: enum ornic_rtr. Initiator: sent first, without a CQE. Responder: expected first, consumed without a CQE
+ * @rtr: enum ornic_rtr. Initiator: sent first, without a CQE. Responder: expected first, consumed
+ *   without a CQE
  * @flags: ORNIC_RDMAF_*
  * @ird: Reads and atomics that the peer may have outstanding, 0..max_ird
- * @ord: that this side may have outstanding, 0..max_ord; RTR_READ counts only while it is outstanding and may exceed 0
+ * @ord: that this side may have outstanding, 0..max_ord; RTR_READ counts only while it is
+ *   outstanding and may exceed 0
  * @data_len: final stream bytes, 0..stream_max
  * @mbz: must be zero
  * @rx_offset: stream offset of the first byte that is not MPA start-up
  *
- * Receive switches first, then the final bytes go out, then the SQ may run: initiator at once; responder after the first valid FPDU
- * (RFC 5044 7.1.2), told by FIRST_FPDU. Bytes beyond @rx_offset that have arrived are parsed as FPDUs by the initiator;
+ * Receive switches first, then the final bytes go out, then the SQ may run: initiator at once;
+ * responder after the first valid FPDU
+ * (RFC 5044 7.1.2), told by FIRST_FPDU. Bytes beyond @rx_offset that have arrived are parsed as
+ * FPDUs by the initiator;
  * at a responder they abort the connection (EARLY_DATA).
  * Errors leave connection and QP as they were, except EARLY_DATA. GONE: the connection has ended.
  */
@@ -833,12 +894,16 @@ struct ornic_cmd_mode_rdma {
 	__le64 rx_offset;
 	__u8 mbz2[80];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_mode_rdma, 128);
 
 /*
- * CLOSE (struct ornic_cmd_number): FIN after all queued bytes; in RDMA mode the QP goes to CLOSING first. Answered at once, a second CLOSE too.
- * ABORT: RST; the terminal event ABORTED follows unless one went before. GONE after the terminal event.
- * FREE_CONN: the id may be used again; no event about it follows, none is left in the EQ beyond those already written.
+ * CLOSE (struct ornic_cmd_number): FIN after all queued bytes; in RDMA mode the QP goes to
+ * CLOSING first. Answered at once, a second CLOSE too.
+ * ABORT: RST; the terminal event ABORTED follows unless one went before. GONE after the terminal
+ * event.
+ * FREE_CONN: the id may be used again; no event about it follows, none is left in the EQ beyond
+ * those already written.
  *   A connection without terminal event is aborted first, silently for the driver.
  */
 
@@ -858,14 +923,17 @@ struct ornic_cmd_update_conn {
 	__u8 dscp;
 	__u8 mbz[99];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_update_conn, 128);
 #define ORNIC_UPD_NEXTHOP	BIT(0)
 #define ORNIC_UPD_DSCP		BIT(1)
 
 /**
- * struct ornic_cmd_terminate - TERMINATE: send a Terminate message, then FIN; the QP goes to ERROR
+ * struct ornic_cmd_terminate - TERMINATE: send a Terminate message, then FIN; the QP goes to
+ * ERROR
  * @hdr: header
- * @conn_id: connection. In streaming mode (RFC 6581 9.2: unacceptable reply) the Terminate is the first FPDU
+ * @conn_id: connection. In streaming mode (RFC 6581 9.2: unacceptable reply) the Terminate is the
+ *   first FPDU
  * @layer: 0 RDMAP, 1 DDP, 2 MPA (RFC 5040 4.8)
  * @etype: error type, 0..15
  * @code: error code
@@ -880,6 +948,7 @@ struct ornic_cmd_terminate {
 	__u8 flags;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_terminate, 128);
 
 enum ornic_conn_state {
@@ -937,6 +1006,7 @@ struct ornic_conn_attr {
 	__le32 retransmits;
 	__u8 rsvd[44];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_conn_attr, 128);
 
 /* --- Ethernet ------------------------------------------------------------------------------- */
@@ -965,6 +1035,7 @@ struct ornic_cmd_create_ethq {
 	__le32 rec_off;
 	__u8 mbz2[76];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_ethq, 128);
 
 #define ORNIC_RXM_PROMISC	BIT(0)
@@ -983,10 +1054,12 @@ struct ornic_cmd_set_rx_mode {
 	__le32 count;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_set_rx_mode, 128);
 
 /**
- * struct ornic_cmd_set_mac - SET_MAC: the port's unicast address (reset brings the permanent one back)
+ * struct ornic_cmd_set_mac - SET_MAC: the port's unicast address (reset brings the permanent one
+ * back)
  * @hdr: header
  * @mac: unicast, not zero
  */
@@ -995,12 +1068,14 @@ struct ornic_cmd_set_mac {
 	__u8 mac[6];
 	__u8 mbz[106];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_set_mac, 128);
 
 /**
  * struct ornic_cmd_set_port - SET_PORT
  * @hdr: header
- * @up: 1: receive and transmit; 0: the port is down, nothing passes, offloaded connections only time out
+ * @up: 1: receive and transmit; 0: the port is down, nothing passes, offloaded connections only
+ *   time out
  * @mtu: bytes of IP packet, 68..max_mtu; longer frames are dropped and counted
  */
 struct ornic_cmd_set_port {
@@ -1009,6 +1084,7 @@ struct ornic_cmd_set_port {
 	__le32 mtu;
 	__u8 mbz[104];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_set_port, 128);
 
 /**
@@ -1025,6 +1101,7 @@ struct ornic_cmd_set_rss {
 	__u8 key[40];
 	__u8 mbz2[64];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cmd_set_rss, 128);
 
 #endif /* _ORNIC_CMD_H */

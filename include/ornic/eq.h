@@ -2,10 +2,14 @@
 /*
  * OpenRNIC hardware contract: event queues.
  *
- * Entry i stands at i mod depth; it is valid when bit ORNIC_EQE_PHASE of its last word == !((i >> log2 depth) & 1). The host
- * clears the ring before CREATE_EQ. An EQ interrupts once after it was armed, at once when entries wait beyond the consumer index
- * that came with the arm. An EQ is created unarmed. The host tells its consumer index by the arm doorbell (with or
- * without the ARM flag). When an EQ is full, events wait in the device, in the object that they are about.
+ * Entry i stands at i mod depth; it is valid when bit ORNIC_EQE_PHASE of its last word == !((i >>
+ * log2 depth) & 1). The host
+ * clears the ring before CREATE_EQ. An EQ interrupts once after it was armed, at once when
+ * entries wait beyond the consumer index
+ * that came with the arm. An EQ is created unarmed. The host tells its consumer index by the arm
+ * doorbell (with or
+ * without the ARM flag). When an EQ is full, events wait in the device, in the object that they
+ * are about.
  */
 #ifndef _ORNIC_EQ_H
 #define _ORNIC_EQ_H
@@ -31,18 +35,23 @@ struct ornic_ceqe {
 	__le32 rsvd[2];
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_ceqe, 16);
 
 enum ornic_async_type {
 	ORNIC_ASYNC_QP_FATAL = 1,	/* number: QP; syndrome: local cause; QP is in ERROR */
-	ORNIC_ASYNC_QP_REQ_ERR = 2,	/* number: QP; the peer's request was malformed: Terminate was sent */
-	ORNIC_ASYNC_QP_ACCESS_ERR = 3,	/* number: QP; the peer's request broke protection: Terminate was sent */
-	ORNIC_ASYNC_CQ_ERROR = 4,	/* number: CQ; overflow or memory not reachable; its QPs are in ERROR */
+	/* number: QP; the peer's request was malformed: Terminate was sent */
+	ORNIC_ASYNC_QP_REQ_ERR = 2,
+	/* number: QP; the peer's request broke protection: Terminate was sent */
+	ORNIC_ASYNC_QP_ACCESS_ERR = 3,
+	/* number: CQ; overflow or memory not reachable; its QPs are in ERROR */
+	ORNIC_ASYNC_CQ_ERROR = 4,
 	ORNIC_ASYNC_SRQ_LIMIT = 5,	/* number: SRQ */
 	ORNIC_ASYNC_SRQ_ERROR = 6,	/* number: SRQ */
 	ORNIC_ASYNC_LINK = 7,		/* info: 1 up, 0 down; see STATUS.LINK */
 	ORNIC_ASYNC_FATAL = 8,		/* info: enum ornic_fatal; STATUS.FATAL is set */
-	ORNIC_ASYNC_QP_LAST_WQE = 9,	/* number: QP with an SRQ in ERROR, no receive will complete any more */
+	/* number: QP with an SRQ in ERROR, no receive will complete any more */
+	ORNIC_ASYNC_QP_LAST_WQE = 9,
 };
 
 /**
@@ -52,7 +61,8 @@ enum ornic_async_type {
  * @syndrome: enum ornic_syndrome
  * @number: number of the object
  * @info: by type
- * @term: QP_REQ_ERR, QP_ACCESS_ERR: first 4 bytes of the Terminate header that was sent (RFC 5040 4.8), as on the wire
+ * @term: QP_REQ_ERR, QP_ACCESS_ERR: first 4 bytes of the Terminate header that was sent (RFC 5040
+ *   4.8), as on the wire
  * @rsvd: zero
  * @flags: ORNIC_EQE_PHASE
  */
@@ -66,6 +76,7 @@ struct ornic_aeqe {
 	__le32 rsvd[3];
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_aeqe, 32);
 
 enum ornic_tcp_event {
@@ -80,13 +91,16 @@ enum ornic_tcp_event {
 	ORNIC_TCP_TERM_SENT = 7,	/* data: struct ornic_terminate */
 	ORNIC_TCP_TERM_RCVD = 8,	/* data: struct ornic_terminate */
 	/* a connection's, terminal: exactly one, the last event of the connection */
-	ORNIC_TCP_CLOSED = 16,		/* both FINs acknowledged: TIME_WAIT entered or LAST_ACK left */
+	/* both FINs acknowledged: TIME_WAIT entered or LAST_ACK left */
+	ORNIC_TCP_CLOSED = 16,
 	ORNIC_TCP_REFUSED = 17,		/* RST answered the SYN */
 	ORNIC_TCP_PEER_RST = 18,
-	ORNIC_TCP_ABORTED = 19,		/* ABORT, DESTROY_QP, modify ERR or a wire error: RST sent; info: enum ornic_abort */
+	/* ABORT, DESTROY_QP, modify ERR or a wire error: RST sent; info: enum ornic_abort */
+	ORNIC_TCP_ABORTED = 19,
 	ORNIC_TCP_TIMEOUT = 20,		/* info: enum ornic_tcp_timer */
 	ORNIC_TCP_UNREACH = 21,		/* info: ICMP type << 8 | code */
 };
+
 #define ORNIC_TCP_TERMINAL	ORNIC_TCP_CLOSED	/* this and all above it */
 
 enum ornic_tcp_timer {
@@ -118,7 +132,8 @@ enum ornic_abort {
  * @rsvd: zero
  * @flags: ORNIC_EQE_PHASE
  *
- * Entry i owns data slot i mod depth of the EQ's data area; both return to the device with the consumer index.
+ * Entry i owns data slot i mod depth of the EQ's data area; both return to the device with the
+ * consumer index.
  */
 struct ornic_teqe {
 	__u8 type;
@@ -133,12 +148,13 @@ struct ornic_teqe {
 	__le32 rsvd[7];
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_teqe, 64);
 ORNIC_ASSERT_OFFSET(struct ornic_teqe, offset, 24);
 ORNIC_ASSERT_OFFSET(struct ornic_teqe, flags, 60);
 
 #define ORNIC_TEQ_SLOT_SHIFT	11	/* log2 of a data slot's size: 2 KiB */
-#define ORNIC_TEQ_SLOT_SIZE	(1u << ORNIC_TEQ_SLOT_SHIFT)
+#define ORNIC_TEQ_SLOT_SIZE	BIT(ORNIC_TEQ_SLOT_SHIFT)
 
 /**
  * struct ornic_tcp_established - data of ORNIC_TCP_ESTABLISHED
@@ -159,10 +175,12 @@ struct ornic_tcp_established {
 	__le32 isn_snd;
 	__le32 isn_rcv;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_tcp_established, 16);
 
 /**
- * struct ornic_terminate - data of ORNIC_TCP_TERM_SENT and _RCVD: Terminate message (RFC 5040 4.8), as on the wire
+ * struct ornic_terminate - data of ORNIC_TCP_TERM_SENT and _RCVD: Terminate message (RFC 5040
+ * 4.8), as on the wire
  * @control: layer (7:4), error type (3:0), error code, header control bits, reserved
  * @ddp: DDP segment length and the DDP/RDMAP header of the message in error, as far as present
  */
@@ -170,6 +188,7 @@ struct ornic_terminate {
 	__u8 control[4];
 	__u8 ddp[52];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_terminate, 56);
 
 #endif /* _ORNIC_EQ_H */

@@ -17,7 +17,8 @@
  * @hdr_len: with ORNIC_TXF_TSO4/6: bytes of the headers that each segment repeats
  * @mbz: must be zero
  *
- * The record's dev_ci is the number of descriptors done. A malformed frame is dropped, counted and done.
+ * The record's dev_ci is the number of descriptors done. A malformed frame is dropped, counted
+ * and done.
  */
 struct ornic_tx_desc {
 	__le64 addr;
@@ -30,6 +31,7 @@ struct ornic_tx_desc {
 	__le16 hdr_len;
 	__le64 mbz;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_tx_desc, 32);
 
 #define ORNIC_TXF_EOP		BIT(0)
@@ -39,7 +41,8 @@ ORNIC_ASSERT_SIZE(struct ornic_tx_desc, 32);
 #define ORNIC_TXF_VLAN		BIT(4)
 
 #define ORNIC_TX_MAX_DESC	32	/* descriptors of one frame */
-#define ORNIC_TX_MAX_FRAME	65550	/* bytes of one frame before segmentation: 64 KiB + header slack */
+/* bytes of one frame before segmentation: 64 KiB + header slack */
+#define ORNIC_TX_MAX_FRAME	65550
 
 /**
  * struct ornic_rx_desc - receive buffer
@@ -52,6 +55,7 @@ struct ornic_rx_desc {
 	__le32 len;
 	__le32 mbz;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_rx_desc, 16);
 
 /**
@@ -76,6 +80,7 @@ struct ornic_rx_comp {
 	__le32 rsvd1[2];
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_rx_comp, 32);
 
 #define ORNIC_RXF_PHASE		BIT(0)

@@ -24,7 +24,8 @@
 #define ORNIC_MAX_VECTORS	64
 
 /*
- * Registers. 32 bits each, accessed by aligned 32-bit loads and stores; the *_LO/_HI pairs may also be
+ * Registers. 32 bits each, accessed by aligned 32-bit loads and stores; the *_LO/_HI pairs may
+ * also be
  * accessed by one aligned 64-bit access. Anything else reads all-ones and writes nothing.
  * RO: a write is ignored. All offsets not named here read 0 and ignore writes.
  */
@@ -50,7 +51,8 @@
 
 #define ORNIC_REG_CONTROL	0x0010	/* RW, 0 after reset */
 #define ORNIC_CONTROL_ENABLE	BIT(0)	/* 0->1: start the command queue; 1->0: same as RESET */
-#define ORNIC_CONTROL_RESET	BIT(1)	/* self-clearing: back to the state after FLR, PCI config kept */
+/* self-clearing: back to the state after FLR, PCI config kept */
+#define ORNIC_CONTROL_RESET	BIT(1)
 #define ORNIC_CONTROL_REASON	GENMASK(15, 8)	/* with RESET: enum ornic_reset_reason */
 
 #define ORNIC_REG_FATAL		0x0014	/* RO: enum ornic_fatal, valid with STATUS.FATAL */
@@ -112,8 +114,10 @@ enum ornic_fatal {
 #define ORNIC_CAP_RSS		BIT_ULL(20)
 
 /*
- * Doorbells. Each page holds the same set; one aligned 64-bit store each. Reads give 0. Any other access is ignored and counted in
- * DB_REFUSED, as is a doorbell for an object that does not exist or that names another page as its owner.
+ * Doorbells. Each page holds the same set; one aligned 64-bit store each. Reads give 0. Any other
+ * access is ignored and counted in
+ * DB_REFUSED, as is a doorbell for an object that does not exist or that names another page as
+ * its owner.
  * EQ and ETH doorbells exist in page 0 only.
  */
 #define ORNIC_DB_SQ		0x00	/* QP number, send producer index */
@@ -123,31 +127,38 @@ enum ornic_fatal {
 #define ORNIC_DB_EQ_ARM		0x20	/* EQ number, ARM flag, consumer index */
 #define ORNIC_DB_ETH_TX		0x28	/* TX ring number, producer index */
 #define ORNIC_DB_ETH_RX		0x30	/* RX ring number, producer index */
-#define ORNIC_DB_ETH_ARM	0x38	/* ring number, ARM and TX flags, completion consumer index */
+/* ring number, ARM and TX flags, completion consumer index */
+#define ORNIC_DB_ETH_ARM	0x38
 
 #define ORNIC_DB_NUMBER		GENMASK_ULL(23, 0)
 #define ORNIC_DB_FLAG_ARM	BIT_ULL(24)	/* EQ_ARM, ETH_ARM: interrupt once more */
 #define ORNIC_DB_FLAG_TX	BIT_ULL(25)	/* ETH_ARM: the number is a TX ring's */
-#define ORNIC_DB_FLAG_SOLICITED	BIT_ULL(24)	/* CQ_ARM: only a solicited or failed completion fires */
+/* CQ_ARM: only a solicited or failed completion fires */
+#define ORNIC_DB_FLAG_SOLICITED	BIT_ULL(24)
 #define ORNIC_DB_ARM_SEQ	GENMASK_ULL(26, 25)	/* CQ_ARM: events taken so far, modulo 4 */
 /* 31:27 and each flag that the doorbell does not define: must be zero, else refused. */
 #define ORNIC_DB_INDEX		GENMASK_ULL(63, 32)	/* free-running index */
 
 /**
- * struct ornic_queue_rec - record of one queue, in host memory inside the queue's buffer, 128-byte aligned
+ * struct ornic_queue_rec - record of one queue, in host memory inside the queue's buffer,
+ * 128-byte aligned
  * @pi: producer index of a queue that the host produces (SQ; TX, RX and SRQ), free running
  * @rq_pi: QP only: producer index of the receive queue
  * @ci: consumer index of a queue that the host consumes (CQ, EQ, RX completions), free running
  * @host_mbz: written by the host only, zero
- * @dev_ci: consumer index of a queue that the device consumes, written by the device for information
+ * @dev_ci: consumer index of a queue that the device consumes, written by the device for
+ *   information
  *          (TX ring: completed descriptors; the driver reclaims by it)
- * @awake: with ORNIC_CAP_AWAKE: not zero while the device will look at @pi (@rq_pi) again by itself
+ * @awake: with ORNIC_CAP_AWAKE: not zero while the device will look at @pi (@rq_pi) again by
+ *   itself
  * @dev_rsvd: written by the device only
  *
  * The first 64 bytes belong to the host, the last 64 to the device.
  *
- * Host, to post: write WQEs; dma_wmb(); store @pi; full store-load barrier; load @awake; zero: ring the doorbell.
- * Device, before it stops looking: store @awake = 0; full store-load barrier; load @pi; changed: go on.
+ * Host, to post: write WQEs; dma_wmb(); store @pi; full store-load barrier; load @awake; zero:
+ * ring the doorbell.
+ * Device, before it stops looking: store @awake = 0; full store-load barrier; load @pi; changed:
+ * go on.
  */
 struct ornic_queue_rec {
 	__le32 pi;
@@ -158,21 +169,25 @@ struct ornic_queue_rec {
 	__le32 awake;
 	__le32 dev_rsvd[14];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_queue_rec, 128);
 ORNIC_ASSERT_OFFSET(struct ornic_queue_rec, dev_ci, 64);
 #define ORNIC_QUEUE_REC_ALIGN	128
 
 /**
  * struct ornic_qmem - memory of a queue or an MR, as a list of equal pages
- * @addr: level 0: DMA address of @npages contiguous pages. Level 1: DMA address of an array of @npages __le64 page
- *        addresses, contiguous. Level 2: DMA address of an array of __le64 addresses of 4 KiB blocks, each with
+ * @addr: level 0: DMA address of @npages contiguous pages. Level 1: DMA address of an array of
+ *   @npages __le64 page
+ *        addresses, contiguous. Level 2: DMA address of an array of __le64 addresses of 4 KiB
+ *        blocks, each with
  *        512 page addresses, together @npages.
  * @npages: number of pages, 1..2^24
  * @page_shift: log2 of the page size, 12..40
  * @levels: 0, 1 or 2
  * @mbz: must be zero
  *
- * @addr is 8-byte aligned for levels 1 and 2 (the 4 KiB blocks are 4 KiB aligned); page addresses are multiples of the page size.
+ * @addr is 8-byte aligned for levels 1 and 2 (the 4 KiB blocks are 4 KiB aligned); page addresses
+ *   are multiples of the page size.
  * The device may read the lists only before it answers the command: they may be freed afterwards.
  */
 struct ornic_qmem {
@@ -182,6 +197,7 @@ struct ornic_qmem {
 	__u8 levels;
 	__u8 mbz[2];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_qmem, 16);
 
 #endif /* _ORNIC_REGS_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * OpenRNIC hardware contract: counters of QUERY_STATS. 64 bits each, since reset.
- * X(NAME, "name", meaning): the name is the one in ethtool -S, rdma statistic and the device's control socket.
+ * X(NAME, "name", meaning): the name is the one in ethtool -S, rdma statistic and the device's
+ * control socket.
  */
 #ifndef _ORNIC_STATS_H
 #define _ORNIC_STATS_H

@@ -3,8 +3,10 @@
  * OpenRNIC hardware contract: what the headers beside this one need from the kernel or from
  * a user-space C library.
  *
- * Every multi-byte field of the contract is little-endian and declared __le16/__le32/__le64, so that
- * sparse checks the kernel side. Masks are GENMASK()s and are used with FIELD_PREP()/FIELD_GET() on
+ * Every multi-byte field of the contract is little-endian and declared __le16/__le32/__le64, so
+ * that
+ * sparse checks the kernel side. Masks are GENMASK()s and are used with FIELD_PREP()/FIELD_GET()
+ * on
  * CPU-endian values.
  */
 #ifndef _ORNIC_TYPES_H

@@ -2,8 +2,10 @@
 /*
  * OpenRNIC hardware contract: work requests and completions.
  *
- * A send queue is an array of 2^n WQEs of one stride, 64..512 bytes; a receive queue or SRQ of one stride, 32..512
- * bytes. WQE number i (free running) stands at i mod depth. What a WQE does not use of its stride is not read.
+ * A send queue is an array of 2^n WQEs of one stride, 64..512 bytes; a receive queue or SRQ of
+ * one stride, 32..512
+ * bytes. WQE number i (free running) stands at i mod depth. What a WQE does not use of its stride
+ * is not read.
  */
 #ifndef _ORNIC_WR_H
 #define _ORNIC_WR_H
@@ -17,9 +19,11 @@
 
 enum ornic_wr_opcode {
 	ORNIC_WR_NOP = 0x00,		/* completes in order, moves nothing */
-	ORNIC_WR_SEND = 0x01,		/* with flags SOLICITED, INVALIDATE: the four Sends of RFC 5040 4.3 */
+	/* with flags SOLICITED, INVALIDATE: the four Sends of RFC 5040 4.3 */
+	ORNIC_WR_SEND = 0x01,
 	ORNIC_WR_WRITE = 0x02,
-	ORNIC_WR_READ = 0x03,		/* with INVALIDATE: the sink STag is invalidated when placed */
+	/* with INVALIDATE: the sink STag is invalidated when placed */
+	ORNIC_WR_READ = 0x03,
 	ORNIC_WR_SEND_IMM = 0x04,	/* CAP_IMM: Send, then RFC 7306 Immediate Data */
 	ORNIC_WR_WRITE_IMM = 0x05,	/* CAP_IMM: Write, then RFC 7306 Immediate Data */
 	ORNIC_WR_FETCH_ADD = 0x06,	/* CAP_ATOMIC */
@@ -32,9 +36,11 @@ enum ornic_wr_opcode {
 
 /* struct ornic_sq_hdr.flags */
 #define ORNIC_WRF_SIGNALED	BIT(0)	/* a success writes a CQE */
-#define ORNIC_WRF_FENCE		BIT(1)	/* waits for all earlier Reads and atomics of this QP (RFC 5040 5.5) */
+/* waits for all earlier Reads and atomics of this QP (RFC 5040 5.5) */
+#define ORNIC_WRF_FENCE		BIT(1)
 #define ORNIC_WRF_SOLICITED	BIT(2)	/* Send with Solicited Event; WRITE_IMM likewise */
-#define ORNIC_WRF_INLINE	BIT(3)	/* payload of length bytes follows instead of SGEs; SEND, WRITE, *_IMM */
+/* payload of length bytes follows instead of SGEs; SEND, WRITE, *_IMM */
+#define ORNIC_WRF_INLINE	BIT(3)
 #define ORNIC_WRF_INVALIDATE	BIT(4)	/* SEND: remote STag in imm_stag; READ: the sink's STag */
 #define ORNIC_WRF_LOCAL_FENCE	BIT(5)	/* REG_MR, LOCAL_INV, BIND_MW: waits for all earlier WRs */
 
@@ -49,6 +55,7 @@ struct ornic_sge {
 	__le32 length;
 	__le32 stag;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sge, 16);
 
 /* STag that names all memory the device can reach; valid on privileged QPs' local SGEs only. */
@@ -64,7 +71,8 @@ ORNIC_ASSERT_SIZE(struct ornic_sge, 16);
  * @mbz: must be zero
  * @length: INLINE: bytes of payload. Else must be zero
  * @imm_stag: SEND with INVALIDATE, LOCAL_INV: STag to invalidate
- * @wqe_index: low 32 bits of the free-running index of this WQE; a mismatch is a local QP error (a doorbell
+ * @wqe_index: low 32 bits of the free-running index of this WQE; a mismatch is a local QP error
+ *   (a doorbell
  *             ran ahead of the WQE)
  */
 struct ornic_sq_hdr {
@@ -76,6 +84,7 @@ struct ornic_sq_hdr {
 	__le32 imm_stag;
 	__le32 wqe_index;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sq_hdr, 16);
 
 /**
@@ -99,11 +108,13 @@ struct ornic_sq_wqe_msg {
 	};
 	struct ornic_sge sge[];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sq_wqe_msg, 32);
 #define ORNIC_SQ_DATA_OFF	32	/* of the SGEs or the inline payload */
 
 /**
- * struct ornic_sq_wqe_atomic - FETCH_ADD, CMP_SWAP, SWAP (RFC 7306 5); needs a stride of 128 or more
+ * struct ornic_sq_wqe_atomic - FETCH_ADD, CMP_SWAP, SWAP (RFC 7306 5); needs a stride of 128 or
+ * more
  * @hdr: header, num_sge 1
  * @remote_addr: tagged offset, multiple of 8
  * @remote_stag: STag of the peer
@@ -125,6 +136,7 @@ struct ornic_sq_wqe_atomic {
 	__le64 compare_mask;
 	struct ornic_sge sge;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sq_wqe_atomic, 80);
 
 /**
@@ -152,6 +164,7 @@ struct ornic_sq_wqe_reg {
 	__u8 page_shift;
 	__u8 mbz[5];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sq_wqe_reg, 64);
 ORNIC_ASSERT_OFFSET(struct ornic_sq_wqe_reg, stag, 40);
 
@@ -174,6 +187,7 @@ struct ornic_sq_wqe_bind {
 	__le16 access;
 	__u8 mbz[22];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_sq_wqe_bind, 64);
 
 /* Access rights of MRs, windows and QPs. Local read is always allowed. */
@@ -200,12 +214,14 @@ struct ornic_rq_wqe {
 	__le64 rsvd;
 	struct ornic_sge sge[];
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_rq_wqe, 16);
 
 /**
  * struct ornic_cqe - completion
  * @qpn: QP number, bits 23:0
- * @wqe_index: free-running index of the WQE in its SQ, RQ or SRQ. A CQE of a send WQE also completes all earlier
+ * @wqe_index: free-running index of the WQE in its SQ, RQ or SRQ. A CQE of a send WQE also
+ *   completes all earlier
  *             unsignalled ones
  * @byte_len: receive: bytes placed; READ: bytes; else 0
  * @inv_stag: receive with ORNIC_CQE_WITH_INV: the STag that the peer invalidated
@@ -215,7 +231,8 @@ ORNIC_ASSERT_SIZE(struct ornic_rq_wqe, 16);
  * @syndrome: more about a failure, enum ornic_syndrome
  * @flags: ORNIC_CQE_*; the device stores this word last
  *
- * CQE i stands at i mod depth; it is valid when PHASE == !((i >> log2 depth) & 1). The host clears the ring before CREATE_CQ.
+ * CQE i stands at i mod depth; it is valid when PHASE == !((i >> log2 depth) & 1). The host
+ * clears the ring before CREATE_CQ.
  */
 struct ornic_cqe {
 	__le32 qpn;
@@ -228,6 +245,7 @@ struct ornic_cqe {
 	__le16 syndrome;
 	__le32 flags;
 };
+
 ORNIC_ASSERT_SIZE(struct ornic_cqe, 32);
 ORNIC_ASSERT_OFFSET(struct ornic_cqe, flags, 28);
 
@@ -261,15 +279,18 @@ enum ornic_syndrome {
 	ORNIC_SYN_NUM_SGE = 4,
 	ORNIC_SYN_INLINE_LEN = 5,
 	ORNIC_SYN_WQE_INDEX = 6,
-	ORNIC_SYN_STAG_INVALID = 7,	/* no such STag, or its key is another, or it is not valid now */
+	/* no such STag, or its key is another, or it is not valid now */
+	ORNIC_SYN_STAG_INVALID = 7,
 	ORNIC_SYN_STAG_PD = 8,
 	ORNIC_SYN_STAG_BOUNDS = 9,
 	ORNIC_SYN_STAG_RIGHTS = 10,
 	ORNIC_SYN_LENGTH = 11,
 	ORNIC_SYN_DMA = 12,
-	ORNIC_SYN_IN_USE = 13,		/* REG_MR of a valid STag; LOCAL_INV of an MR with windows */
+	/* REG_MR of a valid STag; LOCAL_INV of an MR with windows */
+	ORNIC_SYN_IN_USE = 13,
 	ORNIC_SYN_UNSUPPORTED = 14,
-	ORNIC_SYN_PRIVILEGE = 15,	/* REG_MR, LOCAL_INV or local DMA STag on a QP that may not */
+	/* REG_MR, LOCAL_INV or local DMA STag on a QP that may not */
+	ORNIC_SYN_PRIVILEGE = 15,
 	ORNIC_SYN_DOORBELL = 16,	/* producer index ran past the ring */
 	ORNIC_SYN_TERM_SENT = 17,	/* low byte of a flush cause: this side sent a Terminate */
 	ORNIC_SYN_TERM_RCVD = 18,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB */
 /*
- * OpenRNIC: what the driver and the user-space provider say to each other. The layout of rings, work requests, completions and
+ * OpenRNIC: what the driver and the user-space provider say to each other. The layout of rings,
+ * work requests, completions and
  * doorbells is the hardware's: include/ornic/.
  */
 #ifndef ORNIC_ABI_USER_H
@@ -14,7 +15,8 @@
 #define ORNIC_RDMA_DRIVER_ID	0x4f52
 
 /*
- * In every request comp_mask says which fields beyond the first version are valid: none are defined, it must be zero, as must each
+ * In every request comp_mask says which fields beyond the first version are valid: none are
+ * defined, it must be zero, as must each
  * reserved field.
  */
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # used by those who source this
 #
 # Shared by the lab's shell scripts: where things are, how a step is run and
 # reported, and how a script knows that what it would build is there already.

@@ -41,7 +41,7 @@ def build(kernel, rnics=True):
         return
     steps = (("kernel modules", [LAB_DIR / "modules", "--kernel", kernel, "-s", "-j2"]),
              ("provider", [LAB_DIR / "provider"]),
-             ("rnicd", ["make", "-s", "-C", TOP / "tools/rnicd", f"BUILD={BUILD}/rnicd"]))
+             ("rnicd", ["make", "-s", "-C", TOP / "tools/rnicd", f"BUILD={BUILD}"]))
     RUNS.mkdir(parents=True, exist_ok=True)
     for name, command in steps:
         log = RUNS / f"build-{name.replace(' ', '-')}.log"

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# rig: one
+# timeout: 300
+#
+# perftest over rdma_cm, both programs of each pair in this guest.
+
+. lib.sh
+
+pair() { # PROGRAM SIZE ITERATIONS [MORE...]
+	local program=$1 size=$2 n=$3
+	shift 3
+	ip netns exec b timeout 60 "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@" \
+		> /tmp/perftest.out 2>&1 &
+	sleep 1.5
+	matches "$program $size bytes, $n times $*" "^ *$size +$n " \
+		timeout 60 "$program" -R -F -d "$RDMA1" -s "$size" -n "$n" "$@" 10.0.0.2
+	ok "its server ends without error" wait "$!"
+}
+
+for program in ib_write_bw ib_read_bw ib_send_bw; do
+	pair "$program" 64 200
+	pair "$program" 65536 100
+	pair "$program" 1048576 20
+done
+pair ib_write_lat 64 100
+pair ib_send_lat 64 100
+pair ib_read_lat 64 100
+pair ib_send_bw 4096 200 -e
+pair ib_write_bw 4096 200 -q 4
+pair ib_send_bw 4096 200 -b

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# rig: one
+# timeout: 300
+#
+# Unloading and reloading, idle and with open connections; unbinding one function; FLR.
+
+. lib.sh
+
+gone() { ! rdma link show | grep -q "$1"; }
+reload() {
+	ok "$1: modules load again" guest-setup one
+	# shellcheck source=/dev/null
+	. /run/rig
+	ok "$1: ping" within 20 ping -c 1 -W 1 10.0.0.2
+	server b rping -s -a 10.0.0.2 -C 10 -V
+	ok "$1: rping" timeout 60 rping -c -a 10.0.0.2 -C 10 -V
+	ok "$1: its server ends" wait "$server_pid"
+}
+traffic() { # clients and server that only end when they are made to
+	SERVER_DELAY=2 server b rping -s -P
+	timeout 100 rping -c -a 10.0.0.2 > /dev/null 2>&1 &
+	clients=$!
+	timeout 100 rping -c -a 10.0.0.2 -S 4096 > /dev/null 2>&1 &
+	clients="$clients $!"
+	sleep 2
+	matches "$1: connections are open" 'rping' rdma resource show qp
+}
+traffic_ends() {
+	local pid
+	for pid in $clients; do
+		within 60 eval "! kill -0 $pid" || fail "$1: client $pid still runs"
+	done
+	echo "ok: $1: the clients have ended"
+	server_end
+	wait
+}
+
+ok "idle: rmmod iw_ornic" rmmod iw_ornic
+ok "its RDMA device is gone" gone "$RDMA1"
+ok "ping without it" within 10 ping -c 1 -W 1 10.0.0.2
+ok "idle: rmmod ornic" rmmod ornic
+reload "idle"
+
+traffic "rmmod iw_ornic"
+ok "rmmod iw_ornic with open connections" timeout 90 rmmod iw_ornic
+traffic_ends "rmmod iw_ornic"
+reload "after rmmod iw_ornic"
+
+traffic "rmmod both"
+ok "rmmod both with open connections" timeout 120 rmmod iw_ornic ornic
+traffic_ends "rmmod both"
+reload "after rmmod both"
+
+pci=$(ethtool -i "$NETDEV1" | sed -n 's/^bus-info: //p')
+traffic "unbind"
+ok "unbind $pci with open connections" \
+	timeout 90 bash -c "echo $pci > /sys/bus/pci/drivers/ornic/unbind"
+traffic_ends "unbind"
+ok "bind" bash -c "echo $pci > /sys/bus/pci/drivers/ornic/bind"
+reload "after unbind"
+
+for nr in 1 2 3 4 5; do
+	ok "unbind and bind, round $nr" timeout 60 bash -c "
+		echo $pci > /sys/bus/pci/drivers/ornic/unbind &&
+		echo $pci > /sys/bus/pci/drivers/ornic/bind"
+done
+reload "after five rounds"
+
+matches "the function can be reset by FLR" flr cat "/sys/bus/pci/devices/$pci/reset_method"
+traffic "FLR"
+ok "FLR with open connections" timeout 90 bash -c "echo 1 > /sys/bus/pci/devices/$pci/reset"
+traffic_ends "FLR"
+reload "after FLR"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two machines with an RNIC each, the wire a bridge: the product as people use it."""
+
+import random
+import time
+
+from openrnic_lab.testing import check, equal, succeeds
+
+RIG = "two"
+TIMEOUT = 300
+
+
+def other(end):
+    """The other end of the wire."""
+    return 3 - end
+
+
+def rdma_device(rig, end):
+    """Name of the RNIC's RDMA device in its guest."""
+    return rig.vm(end).check(f". /run/rig; echo $RDMA{end}").strip()
+
+
+def rping(rig, client, options, rounds):
+    """One rping between the ends, with its own server."""
+    server = rig.spawn(other(client), f"rping -s -a {rig.address(other(client))} "
+                       f"{options} -C {rounds}")
+    time.sleep(1)
+    begin = time.monotonic()
+    succeeds(rig.run(client, f"rping -c -a {rig.address(other(client))} {options} -C {rounds}"),
+             f"rping {options} -C {rounds}, vm{client} to vm{other(client)}"
+             f" ({time.monotonic() - begin:.1f} s)")
+    succeeds(server.wait(), "its server ends without error")
+
+
+def perftest(rig, program, size, rounds, more=""):
+    """One perftest pair, server in vm2; returns the client's line of figures."""
+    arguments = f"-R -F -s {size} -n {rounds} {more}"
+    server = rig.spawn(2, f"{program} -d {rdma_device(rig, 2)} {arguments}")
+    time.sleep(1.5)
+    output = succeeds(rig.run(1, f"{program} -d {rdma_device(rig, 1)} {arguments} "
+                              f"{rig.address(2)}"), f"{program} {size} bytes, {rounds} times {more}")
+    succeeds(server.wait(), "its server ends without error")
+    lines = [line.split() for line in output.splitlines() if line.split()[:1] == [str(size)]]
+    check(lines and float(lines[0][3]) > 0, f"it prints figures: {' '.join(lines[0])}"
+          if lines else "it prints figures")
+
+
+def test_ping(rig):
+    """Netdev to netdev across machines."""
+    for end in (1, 2):
+        succeeds(rig.run(end, f"ping -c 5 -W 5 {rig.address(other(end))}"), f"ping from vm{end}")
+
+
+def test_rping(rig):
+    """The first RDMA program that everyone runs."""
+    for end in (1, 2):
+        rping(rig, end, "-V", 100)
+        rping(rig, end, "-V -S 65535", 10)
+
+
+def test_perftest(rig):
+    """Bandwidths and latencies of the demo."""
+    for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
+        perftest(rig, program, 65536, 100)
+        perftest(rig, program, 1048576, 20)
+    for program in ("ib_write_lat", "ib_send_lat"):
+        perftest(rig, program, 64, 100)
+
+
+def test_kill(rig):
+    """A server survives 100 clients killed in the middle of a transfer."""
+    server = rig.spawn(2, "exec rping -s -P", TIMEOUT * rig.slowness)
+    time.sleep(1)
+    script = """
+        for nr in $(seq 100); do
+            rping -c -a 10.0.0.2 -S 4096 > /dev/null 2>&1 & pid=$!
+            sleep 0.$((RANDOM % 20 + 10))
+            kill -9 $pid || { echo "client $nr had ended by itself"; exit 1; }
+            wait $pid 2> /dev/null
+        done; exit 0"""
+    succeeds(rig.run(1, script, TIMEOUT * rig.slowness), "100 clients killed with -9")
+    check(server.code is None, "the server still runs")
+    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -C 20 -V"), "the server serves the 101st client")
+    rig.run(2, "pkill -9 -x rping")
+    equal(server.wait().code, 137, "exit code of the server, killed at last")
+
+
+def test_machine_gone(rig):
+    """The peer's machine stops dead while data flows; its RNIC serves the next QEMU."""
+    server = rig.spawn(1, "exec rping -s -P", TIMEOUT * rig.slowness)
+    time.sleep(1)
+    client = rig.spawn(2, "exec rping -c -a 10.0.0.1 -V", TIMEOUT * rig.slowness)
+    time.sleep(2)
+    check(client.code is None, "data flows")
+    machine = rig.vm(2)
+    machine.stop()
+    time.sleep(random.uniform(0, 1))
+    check(rig.nic(2).alive(), "rnicd of the dead machine still runs")
+    machine.dead_ports.clear()
+    machine.start()
+    machine.wait_ready(240)
+    rig.setup(machine)
+    check(True, "a new QEMU is attached to the same rnicd")
+    succeeds(rig.run(2, "for n in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 2 10.0.0.1 && exit 0; done; exit 1"),
+             "ping from the new machine")
+    succeeds(rig.run(2, "rping -c -a 10.0.0.1 -C 20 -V"), "the surviving server serves it")
+    rig.run(1, "pkill -9 -x rping")
+    equal(server.wait().code, 137, "exit code of the server, killed at last")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# For test cases that run in a guest: `. lib.sh`.  Every check prints what it checked; the
+# first that fails ends the case.
+
+set -u
+if [ -e /run/rig ]; then
+	# shellcheck source=/dev/null
+	. /run/rig
+fi
+
+fail() { echo "failed: $*"; exit 1; }
+skip() { echo "$*"; exit 77; }
+
+# ok TEXT CMD...: CMD succeeds.  Its output is shown when it does not.
+ok() {
+	local text=$1 out code=0
+	shift
+	out=$("$@" 2>&1) || code=$?
+	if [ "$code" != 0 ]; then
+		printf '%s\n' "$out" | tail -n 20
+		fail "$text: '$*' ended with exit code $code"
+	fi
+	echo "ok: $text"
+}
+
+# fails TEXT CMD...: CMD ends with an exit code other than 0, but not by a signal.
+fails() {
+	local text=$1 code=0
+	shift
+	"$@" > /tmp/fails.out 2>&1 || code=$?
+	if [ "$code" = 0 ] || [ "$code" -ge 124 ]; then
+		fail "$text: '$*' ended with exit code $code"
+	fi
+	echo "ok: $text"
+}
+
+# matches TEXT PATTERN CMD...: CMD's output has a line that matches PATTERN.
+matches() {
+	local text=$1 pattern=$2 out
+	shift 2
+	out=$("$@" 2>&1)
+	if ! grep -qE -- "$pattern" <<< "$out"; then
+		printf '%s\n' "$out" | tail -n 30
+		fail "$text: no '$pattern' in the output of '$*'"
+	fi
+	echo "ok: $text"
+}
+
+equal() { # TEXT GOT EXPECTED
+	[ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
+	echo "ok: $1 is $2"
+}
+
+# until SECONDS CMD...: CMD succeeds within that time
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.2
+	done
+}
+
+b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
+
+# server CMD...: start CMD in the background, wait until a verbs program listens
+server() {
+	"$@" > /tmp/server.out 2>&1 < /dev/null &
+	server_pid=$!
+	sleep "${SERVER_DELAY:-1}"
+	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
+}
+
+server_end() {
+	kill -9 "$server_pid" 2> /dev/null
+	wait "$server_pid" 2> /dev/null
+	return 0
+}

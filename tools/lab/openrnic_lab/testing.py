@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a VM test case in Python uses: every check says what it checked."""
+
+import re
+
+
+class Skip(Exception):
+    """The case does not apply here; the text says why."""
+
+
+def check(condition, what):
+    """what must be true."""
+    if not condition:
+        raise AssertionError(what)
+    print(f"    ok: {what}", flush=True)
+
+
+def equal(got, expected, what):
+    """what must have exactly this value."""
+    if got != expected:
+        raise AssertionError(f"{what}: {got!r}, expected {expected!r}")
+    print(f"    ok: {what} is {got!r}", flush=True)
+
+
+def succeeds(result, what):
+    """The command whose Result this is must have succeeded."""
+    if not result:
+        lines = "\n".join(f"        {line}" for line in result.output.splitlines()[-15:])
+        raise AssertionError(f"{what}: exit code {result.code}\n{lines}")
+    print(f"    ok: {what}", flush=True)
+    return result.output
+
+
+def resources(machine):
+    """{device: {kind: count}} of all RDMA objects that the guest's kernel tracks."""
+    found = {}
+    for line in machine.check("rdma resource show").splitlines():
+        match = re.match(r"\d+: (\S+?): (.*)", line)
+        if match:
+            words = match[2].split()
+            found[match[1]] = dict(zip(words[::2], map(int, words[1::2])))
+    return found

@@ -5,10 +5,10 @@
  * Frames go in with tcp_input(), come out through ops->xmit(). Time and randomness come from ops.
  * All calls are made from one thread.
  *
- * Re-entry: every op may call any function of this header but tcp_engine_free(), with two
- * exceptions: gather() and xmit() may call none but the const getters. tcp_conn_free() inside an
- * op is allowed; the pointer must not be used by the caller any more after it. Output that is
- * queued inside an op leaves before the outermost engine call returns.
+ * Re-entry: every op may call any function of this header but tcp_engine_free(), tcp_input() and
+ * tcp_engine_run(), with two exceptions: gather() and xmit() may call none but the const getters.
+ * tcp_conn_free() inside an op is allowed; the pointer must not be used by the caller any more
+ * after it. Output that is queued inside an op leaves before the outermost engine call returns.
  */
 #ifndef RNICD_TCP_TCP_H
 #define RNICD_TCP_TCP_H

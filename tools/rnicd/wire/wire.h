@@ -93,6 +93,7 @@ struct wire_stats {
  */
 struct wire *wire_open(struct loop *loop, const char *spec, const struct wire_ops *ops, void *priv,
 		       char *err, size_t errlen);
+/* Not from a callback of the wire. */
 void wire_close(struct wire *w);
 
 /* Two wires of one loop that are each other's peer, for tests. 0 or -errno. */
@@ -116,7 +117,8 @@ void wire_set_link(struct wire *w, bool up);
  * @len: largest length that will be committed, up to MTU + 18 bytes.
  * Return: a buffer with the IP header aligned when Ethernet without VLAN is
  *	used, or NULL: the queue is full (writable() will be called).
- * A reservation not followed by wire_commit() is forgotten by the next one.
+ * wire_commit() must be the next call on this wire; a reservation without it
+ * is forgotten.
  */
 u8 *wire_reserve(struct wire *w, size_t len);
 /* @meta: NULL for a frame that is complete. 0, or -EINVAL for a bad @meta. */

@@ -60,7 +60,7 @@ static void write_all(int port, const void *buf, size_t len)
 
 static void send_frame(int port, char type, const void *data, uint32_t len)
 {
-	char head[5] = { type };
+	char head[5] = {type};
 
 	memcpy(head + 1, &len, sizeof(len));
 	write_all(port, head, sizeof(head));
@@ -120,7 +120,7 @@ static int pass_output(int port, int output, pid_t pid)
 	int status = 0;
 
 	for (;;) {
-		struct pollfd fd = { .fd = output, .events = POLLIN };
+		struct pollfd fd = {.fd = output, .events = POLLIN};
 
 		if (poll(&fd, 1, ended ? 0 : 20) > 0) {
 			ssize_t n = read(output, buf, sizeof(buf));

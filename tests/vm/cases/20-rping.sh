@@ -9,14 +9,14 @@
 
 server b rping -s -a 10.0.0.2 -C 100 -V
 ok "rping -C 100 -V, RNIC 1 to RNIC 2" timeout 60 rping -c -a 10.0.0.2 -C 100 -V
-ok "its server ends without error" wait "$server_pid"
+rping_ends
 server rping -s -a 10.0.0.1 -C 100 -V
 ok "rping -C 100 -V, RNIC 2 to RNIC 1" timeout 60 ip netns exec b rping -c -a 10.0.0.1 -C 100 -V
-ok "its server ends without error" wait "$server_pid"
+rping_ends
 for size in 16 1500 4096 65535; do
 	server b rping -s -a 10.0.0.2 -C 10 -V -S "$size"
 	ok "rping with $size bytes" timeout 60 rping -c -a 10.0.0.2 -C 10 -V -S "$size"
-	ok "its server ends without error" wait "$server_pid"
+	rping_ends
 done
 
 server b rping -s -P -p 7175
@@ -36,6 +36,6 @@ server_end
 
 server rping -s -a 10.0.0.1 -C 20 -V
 ok "rping to the RNIC's own address" timeout 60 rping -c -a 10.0.0.1 -C 20 -V
-ok "its server ends without error" wait "$server_pid"
+rping_ends
 fails "connect to a port where nothing listens" timeout 60 rping -c -a 10.0.0.2 -p 4 -C 1
 fails "connect to an address that nobody has" timeout 60 rping -c -a 10.0.0.99 -C 1

@@ -13,7 +13,7 @@ pair() { # PROGRAM SIZE ITERATIONS [MORE...]
 	ip netns exec b timeout 60 "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@" \
 		> /tmp/perftest.out 2>&1 &
 	sleep 1.5
-	matches "$program $size bytes, $n times $*" "^ *$size +$n " \
+	matches "$program $size bytes, $n times $*" "^ *$size +[0-9]+ +[0-9.]+ " \
 		timeout 60 "$program" -R -F -d "$RDMA1" -s "$size" -n "$n" "$@" 10.0.0.2
 	ok "its server ends without error" wait "$!"
 }

@@ -15,13 +15,15 @@ reload() {
 	ok "$1: ping" within 20 ping -c 1 -W 1 10.0.0.2
 	server b rping -s -a 10.0.0.2 -C 10 -V
 	ok "$1: rping" timeout 60 rping -c -a 10.0.0.2 -C 10 -V
-	ok "$1: its server ends" wait "$server_pid"
+	rping_ends
 }
 traffic() { # clients and server that only end when they are made to
+	timeout 100 rping -s -P > /dev/null 2>&1 &
+	other_pid=$!
 	SERVER_DELAY=2 server b rping -s -P
 	timeout 100 rping -c -a 10.0.0.2 > /dev/null 2>&1 &
 	clients=$!
-	timeout 100 rping -c -a 10.0.0.2 -S 4096 > /dev/null 2>&1 &
+	timeout 100 ip netns exec b rping -c -a 10.0.0.1 > /dev/null 2>&1 &
 	clients="$clients $!"
 	sleep 2
 	matches "$1: connections are open" 'rping' rdma resource show qp
@@ -32,6 +34,7 @@ traffic_ends() {
 		within 60 eval "! kill -0 $pid" || fail "$1: client $pid still runs"
 	done
 	echo "ok: $1: the clients have ended"
+	kill -9 "$other_pid" 2> /dev/null
 	server_end
 	wait
 }

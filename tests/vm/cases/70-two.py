@@ -29,7 +29,7 @@ def rping(rig, client, options, rounds):
     succeeds(rig.run(client, f"rping -c -a {rig.address(other(client))} {options} -C {rounds}"),
              f"rping {options} -C {rounds}, vm{client} to vm{other(client)}"
              f" ({time.monotonic() - begin:.1f} s)")
-    succeeds(server.wait(), "its server ends without error")
+    check(server.wait().code in (0, 255), "its server ends")
 
 
 def perftest(rig, program, size, rounds, more=""):
@@ -69,7 +69,7 @@ def test_perftest(rig):
 
 def test_kill(rig):
     """A server survives 100 clients killed in the middle of a transfer."""
-    server = rig.spawn(2, "exec rping -s -P", TIMEOUT * rig.slowness)
+    server = rig.spawn(2, "exec rping -s -P -S 4096", TIMEOUT * rig.slowness)
     time.sleep(1)
     script = """
         for nr in $(seq 100); do
@@ -80,7 +80,7 @@ def test_kill(rig):
         done; exit 0"""
     succeeds(rig.run(1, script, TIMEOUT * rig.slowness), "100 clients killed with -9")
     check(server.code is None, "the server still runs")
-    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -C 20 -V"), "the server serves the 101st client")
+    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -S 4096 -C 20 -V"), "the server serves the 101st client")
     rig.run(2, "pkill -9 -x rping")
     equal(server.wait().code, 137, "exit code of the server, killed at last")
 

@@ -73,6 +73,15 @@ server() {
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }
 
+# rping_ends: the server of one rping has ended.  Its exit code is 0 or 255, depending on
+# which of its threads sees the disconnect first: it means nothing.
+rping_ends() {
+	local code=0
+	wait "$server_pid" || code=$?
+	[ "$code" = 0 ] || [ "$code" = 255 ] || fail "rping's server ended with exit code $code"
+	echo "ok: its server ends"
+}
+
 server_end() {
 	kill -9 "$server_pid" 2> /dev/null
 	wait "$server_pid" 2> /dev/null

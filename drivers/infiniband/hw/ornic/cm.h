@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * OpenRNIC RDMA driver: connection manager, what the rest of the driver sees of it. The endpoint state
- * machine is drawn in Documentation/cm.rst.
+ * OpenRNIC RDMA driver: connection manager, what the rest of the driver sees of it. The endpoint
+ * state machine is described in Documentation/cm.rst.
  */
 #ifndef _IW_ORNIC_CM_H
 #define _IW_ORNIC_CM_H
@@ -21,36 +21,44 @@ struct iw_ornic_dev;
 struct iw_ornic_qp;
 struct sk_buff;
 
-/* X(NAME, "name"): counters of the connection manager, beside the device's */
-#define IW_ORNIC_CM_STATS(X) \
-	X(ENDPOINTS, "cm_endpoints") \
-	X(LISTENERS, "cm_listeners") \
-	X(CONNECTS, "cm_connects") \
-	X(CONNECT_ERRORS, "cm_connect_errors") \
-	X(REQUESTS, "cm_requests") \
-	X(ACCEPTS, "cm_accepts") \
-	X(REJECTS_SENT, "cm_rejects_sent") \
-	X(REJECTS_RECEIVED, "cm_rejects_received") \
-	X(FALLBACKS, "cm_mpa_rev1_fallbacks") \
-	X(BAD_FRAMES, "cm_mpa_bad_frames") \
-	X(LONG_DATA, "cm_mpa_private_data_too_long") \
-	X(MARKERS, "cm_mpa_markers_refused") \
-	X(EARLY_DATA, "cm_mpa_early_data") \
-	X(TIMEOUTS, "cm_timeouts") \
-	X(BACKLOG, "cm_backlog_drops") \
-	X(REAPED, "cm_children_reaped")
-
 /**
- * enum iw_ornic_cm_stat - index of a counter
+ * enum iw_ornic_cm_stat - counters of the connection manager, beside the device's
+ * @IW_ORNIC_CM_ENDPOINTS: endpoints that exist now: 0 when nothing leaks
+ * @IW_ORNIC_CM_LISTENERS: listeners that exist now
+ * @IW_ORNIC_CM_CONNECTS: iw_connect() calls that began
+ * @IW_ORNIC_CM_CONNECT_ERRORS: of these, ended by a CONNECT_REPLY with an error
+ * @IW_ORNIC_CM_REQUESTS: requests given to a consumer
+ * @IW_ORNIC_CM_ACCEPTS: requests accepted
+ * @IW_ORNIC_CM_REJECTS_SENT: MPA replies with R sent, for whatever reason
+ * @IW_ORNIC_CM_REJECTS_RECEIVED: MPA replies with R received
+ * @IW_ORNIC_CM_FALLBACKS: connects tried again with MPA revision 1
+ * @IW_ORNIC_CM_BAD_FRAMES: malformed MPA frames received
+ * @IW_ORNIC_CM_LONG_DATA: frames with more private data than iw_cm can deliver
+ * @IW_ORNIC_CM_MARKERS: peers that required markers of a device without
+ * @IW_ORNIC_CM_EARLY_DATA: initiators that sent before the reply
+ * @IW_ORNIC_CM_TIMEOUTS: endpoints ended by a timer
+ * @IW_ORNIC_CM_BACKLOG: SYNs dropped since the backlog was full
+ * @IW_ORNIC_CM_REAPED: unanswered children ended with their listener
  * @IW_ORNIC_CM_STAT_COUNT: their number
- *
- * ENDPOINTS and LISTENERS count what exists now: both are 0 when nothing leaks.
  */
 enum iw_ornic_cm_stat {
-#define IW_ORNIC_CM_STAT(NAME, name) IW_ORNIC_CM_##NAME,
-	IW_ORNIC_CM_STATS(IW_ORNIC_CM_STAT)
-#undef IW_ORNIC_CM_STAT
-	IW_ORNIC_CM_STAT_COUNT
+	IW_ORNIC_CM_ENDPOINTS,
+	IW_ORNIC_CM_LISTENERS,
+	IW_ORNIC_CM_CONNECTS,
+	IW_ORNIC_CM_CONNECT_ERRORS,
+	IW_ORNIC_CM_REQUESTS,
+	IW_ORNIC_CM_ACCEPTS,
+	IW_ORNIC_CM_REJECTS_SENT,
+	IW_ORNIC_CM_REJECTS_RECEIVED,
+	IW_ORNIC_CM_FALLBACKS,
+	IW_ORNIC_CM_BAD_FRAMES,
+	IW_ORNIC_CM_LONG_DATA,
+	IW_ORNIC_CM_MARKERS,
+	IW_ORNIC_CM_EARLY_DATA,
+	IW_ORNIC_CM_TIMEOUTS,
+	IW_ORNIC_CM_BACKLOG,
+	IW_ORNIC_CM_REAPED,
+	IW_ORNIC_CM_STAT_COUNT,
 };
 
 /**
@@ -74,8 +82,8 @@ struct iw_ornic_cm {
 	struct xarray listeners;
 	u32 next_ep;
 	u32 next_listener;
-	struct mutex listen_mutex;
-	spinlock_t listen_lock;
+	struct mutex listen_mutex;	/* see above */
+	spinlock_t listen_lock;		/* see above */
 	struct list_head binds;
 	wait_queue_head_t idle;
 	atomic64_t stats[IW_ORNIC_CM_STAT_COUNT];

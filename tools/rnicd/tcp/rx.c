@@ -119,6 +119,12 @@ static bool store(struct tcp_conn *c, uint32_t seq, const uint8_t *data, uint32_
 
 /* ---------------------------------------------------------------- window */
 
+/* First byte that rx() has not taken; the FIN is behind the last one */
+static uint32_t untaken(const struct tcp_conn *c)
+{
+	return c->rcv_nxt - c->fin_done - c->held;
+}
+
 uint32_t rx_right_edge(const struct tcp_conn *c)
 {
 	return c->rcv_adv;
@@ -130,7 +136,7 @@ uint32_t rx_right_edge(const struct tcp_conn *c)
  */
 uint32_t rx_window(const struct tcp_conn *c)
 {
-	uint32_t right = c->rcv_nxt - c->held + c->rcv_wnd;
+	uint32_t right = untaken(c) + c->rcv_wnd;
 	uint32_t unit = 1u << c->rcv_shift;
 	uint32_t step = min_u32(c->rcv_wnd / 2, c->my_mss);
 	uint32_t wnd;
@@ -258,7 +264,7 @@ static uint32_t call_rx(struct tcp_conn *c, const uint8_t *data, uint32_t len)
 static void deliver_held(struct tcp_conn *c)
 {
 	while (c->held && !c->terminal) {
-		uint32_t seq = c->rcv_nxt - c->held;
+		uint32_t seq = untaken(c);
 		uint32_t len = min_u32(c->held, chunk_room(c, seq));
 		uint32_t off = place_of(c, seq) & (REASS_CHUNK - 1);
 		uint32_t n = call_rx(c, *chunk_of(c, seq) + off, len);
@@ -324,7 +330,7 @@ static void deliver_direct(struct tcp_conn *c, const uint8_t *data, uint32_t len
 
 static void in_order(struct tcp_conn *c, const uint8_t *data, uint32_t len)
 {
-	uint32_t from = c->rcv_nxt - c->held;
+	uint32_t from = untaken(c);
 
 	if (c->held || c->rx_busy) {
 		if (!store(c, c->rcv_nxt, data, len))
@@ -341,7 +347,7 @@ static void in_order(struct tcp_conn *c, const uint8_t *data, uint32_t len)
 		deliver_held(c);
 	}
 	if (c->reass.used && !c->terminal)
-		chunks_passed(c, from, c->rcv_nxt - c->held);
+		chunks_passed(c, from, untaken(c));
 }
 
 static void out_of_order(struct tcp_conn *c, uint32_t seq, const uint8_t *data, uint32_t len)

@@ -22,18 +22,25 @@ struct conn_event {
  * struct rnic_conn - a connection id in use
  * @dev: the device
  * @tcp: the engine's connection; NULL after FREE_CONN only
- * @qp: bound QP: the iWARP engine has the bytes. NULL in streaming mode, and again after conn_unbind()
+ * @qp: bound QP: the iWARP engine has the bytes. NULL in streaming mode, and again after
+ * conn_unbind()
  * @qpn: number of the QP that was ever bound, 0 if none
+ * @nexthop: index; counted in the entry until the terminal event
  * @state: enum ornic_conn_state
+ * @dscp: DSCP
  * @abort_why: enum ornic_abort of an abort under way
+ * @peer_fin: the peer's FIN came
+ * @established: the handshake was completed
+ * @options: ORNIC_TCPO_* asked for
  * @src: place in the TCP EQ's waiting list
  * @ev: events not yet written, oldest first
  * @nev: their number
- * @rx: stream bytes kept, from offset @rx_base on
+ * @rx: RNIC_STREAM_MAX bytes for stream bytes kept, from offset @rx_base on; NULL once the QP has
+ * taken them
  * @rx_base: stream offset of the first byte kept
  * @rx_len: bytes kept
  * @rx_told: stream offset up to which STREAM_RX events were written
- * @tx_left: stream bytes queued and not acknowledged, at most
+ * @mss: MSS that was asked for, or 0
  * @est: data of ESTABLISHED
  * @term_sent: data of TERM_SENT
  * @term_rcvd: data of TERM_RCVD
@@ -50,7 +57,6 @@ struct rnic_conn {
 	u8 abort_why;
 	bool peer_fin;
 	bool established;
-	bool closing; /* CLOSE was given, or FIN sent by the QP */
 	u16 options;
 	struct eq_src src;
 	struct conn_event ev[CONN_MAX_EVENTS];
@@ -59,7 +65,7 @@ struct rnic_conn {
 	u64 rx_base;
 	u32 rx_len;
 	u64 rx_told;
-	u64 tx_bytes; /* stream bytes queued in all */
+	u16 mss;
 	struct ornic_tcp_established est;
 	struct ornic_terminate term_sent;
 	struct ornic_terminate term_rcvd;
@@ -74,11 +80,13 @@ void conn_first_fpdu(struct rnic_conn *c);
 /* A Terminate message was sent or received: @len bytes from its control field on, 4..56. */
 void conn_term_sent(struct rnic_conn *c, const struct ornic_terminate *term, u32 len);
 void conn_term_rcvd(struct rnic_conn *c, const struct ornic_terminate *term, u32 len);
-/* FIN after all queued records. Quiet when already done or ended. The QP stays bound until the terminal event. */
+/* FIN after all queued records. Quiet when already done or ended. The QP stays bound until the
+ * terminal event. */
 void conn_close(struct rnic_conn *c);
 /*
- * RST now. The QP is unbound first: no call into the iWARP engine about this connection is made any more, not even
- * for the event ABORTED{why}, which the host gets. Quiet when the connection has ended.
+ * RST now. The QP is unbound first: no call into the iWARP engine about this connection is made any
+ * more, not even for the event ABORTED{why}, which the host gets. Quiet when the connection has
+ * ended.
  */
 void conn_abort(struct rnic_conn *c, enum ornic_abort why);
 /* The QP goes, the TCP connection has ended already. */
@@ -88,6 +96,7 @@ void conn_unbind(struct rnic_conn *c);
 
 int conn_table_init(struct rnic *dev);
 void conn_table_free(struct rnic *dev);
+/* All connections go, and with them the TCP engine: dev->tcp is NULL after. */
 void conn_reset(struct rnic *dev);
 struct rnic_conn *conn_find(struct rnic *dev, u32 id);
 /* Run the TCP engine's timers and set the loop's timer to its next deadline. */

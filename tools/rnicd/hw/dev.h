@@ -60,8 +60,9 @@ struct rnic;
 struct rnic_config {
 	u8 mac[6];
 	u8 db_stride_shift; /* 12..16 */
-	u32 db_pages; /* 2.., stride * pages is a power of two */
-	u32 mtu_max;
+	u32 db_pages; /* a power of two, 2.. */
+	u32 mtu_max; /* 0: the wire's MTU */
+	const char *wire; /* as wire_open() has it */
 };
 
 /* Registers that the host wrote. */
@@ -72,16 +73,17 @@ struct rnic_regs {
 	u32 status;
 	u32 control;
 	u32 fatal;
-	u32 reset_reason; /* of the last CONTROL.RESET, for people */
 };
 
 /**
  * struct rnic - the device
- * @stats: counters, `dev->stats[ORNIC_STAT_IW_RX_FPDU]++`; zeroed by reset. The TCP engine's and the wire's
- *	are added at query time
+ * @stats: counters, `dev->stats[ORNIC_STAT_IW_RX_FPDU]++`; zeroed by reset. The TCP engine's and
+ *the wire's are added at query time
  * @port_up: SET_PORT up
  * @mtu: SET_PORT mtu: bytes of IP packet
  * @list_bytes: page lists held now (hw/qmem.c)
+ * @in_fatal: the event of a fatal error is being written
+ * @wire_base: the wire's counters at the last reset
  * @in_reset: true inside rnic_reset(): objects go, nothing may reach the host any more
  */
 struct rnic {
@@ -95,7 +97,9 @@ struct rnic {
 	u8 mac[6]; /* SET_MAC; cfg.mac after reset */
 	bool port_up;
 	bool in_reset;
+	bool in_fatal;
 	u16 mtu;
+	u32 reset_reason; /* enum ornic_reset_reason of the last CONTROL.RESET */
 	u64 list_bytes;
 	u32 db_refused;
 	u32 heartbeat;
@@ -108,12 +112,16 @@ struct rnic {
 	struct loop_hook hook;
 	struct loop_timer tcp_timer;
 	u64 stats[ORNIC_STAT_COUNT];
+	struct wire_stats wire_base;
 	/* Faults asked for on the control socket (ctl/). */
 	u64 irq_drop; /* that many interrupts are swallowed */
 	bool cmdq_stuck;
+	u32 rx_loss; /* of 1000 frames from the wire */
+	u32 rx_corrupt;
+	u32 fault_seed;
 };
 
-/* NULL with errno set and a sentence in @err. The wire is opened by the caller afterwards with nic_wire_ops. */
+/* Opens the wire too. NULL with errno set and a sentence in @err. */
 struct rnic *rnic_new(struct loop *loop, const struct rnic_config *cfg, char *err, size_t errlen);
 void rnic_free(struct rnic *dev);
 
@@ -138,7 +146,7 @@ void rnic_stats(struct rnic *dev, u64 stats[ORNIC_STAT_COUNT]);
 /**
  * struct cmd_ret - outcome of a command
  * @status: enum ornic_cmd_status
- * @syndrome: byte offset of the field in the command, with FIELD, NUMBER, NOT_FOUND, EXISTS, ADDRESS; else 0
+ * @syndrome: byte offset of the field in the command, where a field is at fault; else 0
  * @result: for the completion
  */
 struct cmd_ret {
@@ -149,7 +157,7 @@ struct cmd_ret {
 
 static inline struct cmd_ret cmd_ret(enum ornic_cmd_status status, size_t syndrome)
 {
-	return (struct cmd_ret){ .status = (u16)status, .syndrome = (u16)syndrome };
+	return (struct cmd_ret){.status = (u16)status, .syndrome = (u16)syndrome};
 }
 
 #define CMD_OK cmd_ret(ORNIC_CMDS_OK, 0)

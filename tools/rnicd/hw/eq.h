@@ -33,10 +33,14 @@ static inline bool eq_src_waits(const struct eq_src *src)
 	return src->node.next && !list_empty(&src->node);
 }
 
-/* An armed CQ has a completion; @eqn is a completion EQ that exists. A second event while @w waits is the same event. */
+/* An armed CQ has a completion; @eqn is a completion EQ that exists. A second event while @w waits
+ * is the same event. */
 void eq_comp_event(struct rnic *dev, u32 eqn, u32 cqn, struct eq_wait *w);
-/* @ev: all but flags. Lost when there is no asynchronous EQ, or while @w still waits with an earlier one. */
+/* @ev: all but flags. Lost when there is no asynchronous EQ, or while @w still waits with an
+ * earlier one. */
 void eq_async_event(struct rnic *dev, const struct ornic_aeqe *ev, struct eq_wait *w);
+/* FATAL or LINK, about the device itself; a LINK event that still waits is brought up to date. */
+void eq_device_event(struct rnic *dev, enum ornic_async_type type, u32 info);
 void eq_wait_cancel(struct eq_wait *w);
 void eq_src_cancel(struct eq_src *src);
 
@@ -50,9 +54,12 @@ void eq_put(struct rnic *dev, u32 eqn);
 struct eq *eq_tcp(struct rnic *dev);
 /* Room for one entry, and nobody waits. */
 bool eq_has_room(struct eq *eq);
+/* Interrupt, if it is armed and has entries. */
+void eq_fire(struct rnic *dev, struct eq *eq);
 /* Emit now as far as there is room, else wait. */
 void eq_kick(struct rnic *dev, struct eq *eq, struct eq_src *src);
-/* Write one entry; @data of at most ORNIC_TEQ_SLOT_SIZE bytes goes to its slot. There must be room. */
+/* Write one entry; @data of at most ORNIC_TEQ_SLOT_SIZE bytes goes to its slot. There must be room.
+ */
 void eq_put_tcp(struct rnic *dev, struct eq *eq, struct ornic_teqe *ev, const void *data, u32 len);
 
 int eq_table_init(struct rnic *dev);

@@ -55,11 +55,12 @@ void mr_reset(struct rnic *dev);
  * @stag: with key.
  * @pdn: PD of the QP.
  * @access: ORNIC_ACC_* that are all needed; 0: local read.
- * @privileged: ORNIC_STAG_LOCAL_DMA may be used (local SGEs of a privileged QP; never for a request from the wire).
- * Return: SYN_NONE; STAG_INVALID, STAG_PD, STAG_BOUNDS, STAG_RIGHTS; PRIVILEGE for ORNIC_STAG_LOCAL_DMA when not @privileged
- *	(from the wire: treat like STAG_INVALID).
+ * @privileged: ORNIC_STAG_LOCAL_DMA may be used (local SGEs of a privileged QP; never for a request
+ *from the wire). Return: SYN_NONE; STAG_INVALID, STAG_PD, STAG_BOUNDS, STAG_RIGHTS; PRIVILEGE for
+ *ORNIC_STAG_LOCAL_DMA when not @privileged (from the wire: treat like STAG_INVALID).
  *
- * A length of 0 is checked too (STag, PD, rights, @addr within or at the end of the region); who need not, does not call.
+ * A length of 0 is checked too (STag, PD, rights, @addr within or at the end of the region); who
+ *need not, does not call.
  */
 enum ornic_syndrome mr_check(struct rnic *dev, u32 stag, u32 pdn, u64 addr, u64 len, u16 access,
 			     bool privileged);
@@ -67,10 +68,11 @@ enum ornic_syndrome mr_check(struct rnic *dev, u32 stag, u32 pdn, u64 addr, u64 
 /**
  * mr_iov() - host memory behind [@addr, @addr + @len) of an MR.
  * @prot: DMA_PROT_READ or DMA_PROT_WRITE.
- * Return: number of pieces (0 for no bytes); -EFAULT: the STag is not valid any more, out of bounds or its memory is
- *	not accessible; -E2BIG.
+ * Return: number of pieces (0 for no bytes); -EFAULT: the STag is not valid any more, out of bounds
+ *or its memory is not accessible; -E2BIG.
  *
- * Validity and bounds are looked at again, PD and rights are not. ORNIC_STAG_LOCAL_DMA is taken: mr_check() before.
+ * Validity and bounds are looked at again, PD and rights are not. ORNIC_STAG_LOCAL_DMA is taken:
+ *mr_check() before.
  */
 int mr_iov(struct rnic *dev, u32 stag, u64 addr, u64 len, int prot, struct iovec *iov, int max);
 /* Copy between our memory and an MR: 0 or -EFAULT, as above. */
@@ -78,14 +80,16 @@ int mr_read(struct rnic *dev, u32 stag, u64 addr, void *dst, u64 len);
 int mr_write(struct rnic *dev, u32 stag, u64 addr, const void *src, u64 len);
 
 /**
- * mr_fast_reg() - execute a REG_MR work request (wqe: our copy; header checked and QP privileged by the caller).
- * Return: SYN_NONE, STAG_INVALID (no such index or not a fast-register MR), STAG_PD, IN_USE (valid now), LENGTH, STAG_RIGHTS (access
- *	word), MBZ, DMA, UNSUPPORTED (page size).
+ * mr_fast_reg() - execute a REG_MR work request (wqe: our copy; header checked and QP privileged by
+ *the caller). Return: SYN_NONE, STAG_INVALID (no such index or not a fast-register MR), STAG_PD,
+ *IN_USE (valid now), LENGTH, STAG_RIGHTS (access word), MBZ, DMA, UNSUPPORTED (page size).
  */
 enum ornic_syndrome mr_fast_reg(struct rnic *dev, u32 pdn, const struct ornic_sq_wqe_reg *wqe);
-/* LOCAL_INV: STAG_INVALID, STAG_PD, STAG_RIGHTS (ORNIC_MRF_NO_INVALIDATE). The MR stays allocated. */
+/* LOCAL_INV: STAG_INVALID, STAG_PD, STAG_RIGHTS (ORNIC_MRF_NO_INVALIDATE). The MR stays allocated.
+ */
 enum ornic_syndrome mr_local_inv(struct rnic *dev, u32 pdn, u32 stag);
-/* Send with Invalidate from the peer; may the STag be invalidated, without doing it? Then do it with mr_remote_inv(). */
+/* Send with Invalidate from the peer; may the STag be invalidated, without doing it? Then do it
+ * with mr_remote_inv(). */
 enum ornic_syndrome mr_remote_inv_check(struct rnic *dev, u32 pdn, u32 stag);
 enum ornic_syndrome mr_remote_inv(struct rnic *dev, u32 pdn, u32 stag);
 

@@ -29,13 +29,15 @@ struct qmem {
  * @wire: as in the command, already copied from guest memory.
  * @min_len: bytes that the object needs.
  * @cmd_off: byte offset of @wire in the command, for the syndrome.
- * Return: OK; FIELD, ADDRESS (list not readable, page beyond 2^64), NO_MEMORY. On failure @qm is empty.
+ * Return: OK; FIELD, ADDRESS (list not readable, its addresses misaligned or beyond 2^64),
+ * NO_MEMORY. On failure @qm is empty.
  *
  * Whether the pages themselves can be reached is found out at use.
  */
-struct cmd_ret qmem_init(struct rnic *dev, struct qmem *qm, const struct ornic_qmem *wire, u64 min_len,
-			 size_t cmd_off);
-/* Contiguous __le64 addresses at @list, as the REG_MR work request has. 0, -EFAULT, -EINVAL, -ENOMEM. */
+struct cmd_ret qmem_init(struct rnic *dev, struct qmem *qm, const struct ornic_qmem *wire,
+			 u64 min_len, size_t cmd_off);
+/* Contiguous __le64 addresses at @list, as the REG_MR work request has. 0, -EFAULT, -EINVAL,
+ * -ENOMEM. */
 int qmem_init_list(struct rnic *dev, struct qmem *qm, u64 list, u32 npages, u8 page_shift);
 void qmem_free(struct rnic *dev, struct qmem *qm);
 
@@ -49,8 +51,8 @@ static inline u64 qmem_addr(const struct qmem *qm, u64 off)
 
 /**
  * qmem_ptr() - translate bytes that lie in one page (naturally aligned ring entries, records).
- * Return: a pointer good until the loop handles the next message of the VMM; NULL: out of range, across a page, or
- *	not accessible.
+ * Return: a pointer good until the loop handles the next message of the VMM; NULL: out of range,
+ *across a page, or not accessible.
  */
 void *qmem_ptr(struct rnic *dev, const struct qmem *qm, u64 off, u64 len, int prot);
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* accept4() */
+/* The socket of the control interface: clients, lines in, answers out. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ctl/priv.h"
+
+static void client_close(struct ctl_client *c)
+{
+	int fd = c->lf.fd;
+
+	loop_fd_del(&c->lf);
+	close(fd);
+	free(c->out);
+	c->out = NULL;
+	c->out_len = 0;
+	c->out_done = 0;
+	c->in_len = 0;
+	c->used = false;
+}
+
+/* False: the client is gone. While an answer waits, nothing is read. */
+static bool client_flush(struct ctl_client *c)
+{
+	ssize_t n;
+
+	while (c->out_done < c->out_len) {
+		n = send(c->lf.fd, c->out + c->out_done, c->out_len - c->out_done,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			loop_fd_mod(&c->lf, EPOLLOUT);
+			return true;
+		}
+		if (n < 0)
+			return false;
+		c->out_done += (size_t)n;
+	}
+	free(c->out);
+	c->out = NULL;
+	c->out_len = 0;
+	c->out_done = 0;
+	loop_fd_mod(&c->lf, EPOLLIN);
+	return true;
+}
+
+/* Executes the first whole line of the buffer. False: there is none, or the client went. */
+static bool client_line(struct ctl_client *c)
+{
+	char *end = memchr(c->in, '\n', c->in_len);
+	char line[sizeof(c->in)];
+	size_t n;
+	FILE *f;
+
+	if (!end || c->out)
+		return false;
+	n = (size_t)(end - c->in);
+	memcpy(line, c->in, n);
+	line[n] = 0;
+	c->in_len -= (u32)n + 1;
+	memmove(c->in, end + 1, c->in_len);
+	f = open_memstream(&c->out, &c->out_len);
+	if (!f)
+		return false;
+	ctl_command(c->ctl, line, f);
+	if (fclose(f) || !client_flush(c)) {
+		client_close(c);
+		return false;
+	}
+	return true;
+}
+
+static void client_cb(struct loop_fd *lf, u32 events)
+{
+	struct ctl_client *c = container_of(lf, struct ctl_client, lf);
+	ssize_t n;
+
+	if (events & EPOLLOUT && !client_flush(c)) {
+		client_close(c);
+		return;
+	}
+	if (!c->out) {
+		n = recv(lf->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		/* Also when a line is longer than any command. */
+		if (n <= 0) {
+			client_close(c);
+			return;
+		}
+		c->in_len += (u32)n;
+	}
+	while (client_line(c))
+		;
+}
+
+static void listen_cb(struct loop_fd *lf, u32 events)
+{
+	struct ctl *ctl = container_of(lf, struct ctl, lf);
+	int fd = accept4(lf->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	u32 i;
+
+	if (fd < 0)
+		return;
+	for (i = 0; i < CTL_MAX_CLIENTS && ctl->client[i].used; i++)
+		;
+	if (i == CTL_MAX_CLIENTS ||
+	    loop_fd_add(ctl->dev->loop, &ctl->client[i].lf, fd, EPOLLIN, client_cb)) {
+		close(fd);
+		return;
+	}
+	ctl->client[i].ctl = ctl;
+	ctl->client[i].used = true;
+}
+
+/* A socket that nobody listens on was left behind by a process that is gone. */
+static int bind_fresh(int fd, const struct sockaddr_un *sa)
+{
+	int probe, ret;
+
+	if (!bind(fd, (const struct sockaddr *)sa, sizeof(*sa)))
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (probe < 0)
+		return -errno;
+	ret = connect(probe, (const struct sockaddr *)sa, sizeof(*sa));
+	ret = ret && errno == ECONNREFUSED ? 0 : -EADDRINUSE;
+	close(probe);
+	if (ret)
+		return ret;
+	unlink(sa->sun_path);
+	return bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) ? -errno : 0;
+}
+
+static int ctl_listen(struct ctl *ctl, const char *path)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int fd, ret;
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(sa.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	ret = bind_fresh(fd, &sa);
+	if (!ret) {
+		ctl->path = strdup(path);
+		if (chmod(path, 0600) || listen(fd, CTL_MAX_CLIENTS))
+			ret = -errno;
+	}
+	if (!ret)
+		ret = loop_fd_add(ctl->dev->loop, &ctl->lf, fd, EPOLLIN, listen_cb);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+struct ctl *ctl_new(struct rnic *dev, const char *path)
+{
+	struct ctl *ctl = calloc(1, sizeof(*ctl));
+	int ret;
+
+	if (!ctl)
+		return NULL;
+	ctl->dev = dev;
+	ret = ctl_listen(ctl, path);
+	if (!ret)
+		return ctl;
+	ctl_free(ctl);
+	errno = -ret;
+	return NULL;
+}
+
+void ctl_free(struct ctl *ctl)
+{
+	int fd;
+	u32 i;
+
+	if (!ctl)
+		return;
+	for (i = 0; i < CTL_MAX_CLIENTS; i++)
+		if (ctl->client[i].used)
+			client_close(&ctl->client[i]);
+	if (ctl->lf.loop) {
+		fd = ctl->lf.fd;
+		loop_fd_del(&ctl->lf);
+		close(fd);
+	}
+	if (ctl->path)
+		unlink(ctl->path);
+	free(ctl->path);
+	if (ctl->pcap) {
+		wire_set_capture(ctl->dev->wire, NULL);
+		pcap_close(ctl->pcap);
+	}
+	free(ctl);
+}

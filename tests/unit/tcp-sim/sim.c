@@ -421,6 +421,7 @@ static void setup(struct sim *s)
 	struct tcp_engine_config cfg = {.max_conns = 16,
 					.max_listeners = 4,
 					.max_nexthops = 4,
+					.stream_buf = 1 << 20,
 					.tx_flags = s->run->tx_flags};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = s->run->mtu};
 	struct tcp_open_params open = {.id = 3, .opts = s->run->opts};

@@ -49,12 +49,16 @@ static void report(const struct sim_run *r, const struct sim_result *res)
 		      (unsigned long long)res->a.rtx_probes);
 }
 
-/* Floors: what a purpose-built prototype reached (9.4, 9.4, 6.2 and 9.9, 9.9, 9.8), less a margin
+/*
+ * Floors. Without loss: the link less headers. With loss p, RFC 5681 congestion avoidance settles at
+ * about MSS * sqrt(1.5 / p) / RTT (RFC 3649 section 3 has the same law), capped by the link; nine
+ * tenths of that is asked for. At MTU 9000 the law is above the link for both rates, but half a
+ * window after each loss is below it.
  */
 static void goodput(void **state)
 {
 	static const double loss[] = {0, 0.001, 0.01};
-	static const double least[2][3] = {{9.2, 9.0, 4.0}, {9.7, 9.5, 8.0}};
+	static const double least[2][3] = {{9.3, 8.0, 3.4}, {9.8, 9.7, 9.0}};
 
 	for (int records = 0; records < 2; records++) {
 		for (int big = 0; big < 2; big++) {

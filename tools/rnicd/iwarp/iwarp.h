@@ -17,6 +17,9 @@
 
 struct iw_qp;
 
+/* Capabilities of this engine. */
+#define IW_CAPS ORNIC_CAP_AWAKE
+
 /* Allocates dev->iw. 0 or -ENOMEM. */
 int iw_init(struct rnic *dev);
 void iw_free(struct rnic *dev);

@@ -31,7 +31,7 @@ typedef __s64 s64;
 #endif
 
 #ifndef container_of
-#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #endif
 
 #ifndef min
@@ -58,13 +58,13 @@ typedef __s64 s64;
 
 #ifndef ALIGN
 /* @a must be a power of two. */
-#define ALIGN(x, a)	 (((x) + ((__typeof__(x))(a)-1)) & ~((__typeof__(x))(a)-1))
-#define ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a)-1))
-#define IS_ALIGNED(x, a) (((x) & ((__typeof__(x))(a)-1)) == 0)
+#define ALIGN(x, a)	 (((x) + ((__typeof__(x))(a) - 1)) & ~((__typeof__(x))(a) - 1))
+#define ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a) - 1))
+#define IS_ALIGNED(x, a) (((x) & ((__typeof__(x))(a) - 1)) == 0)
 #endif
 
 #ifndef DIV_ROUND_UP
-#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
+#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #endif
 
 #define NSEC_PER_USEC 1000ULL
@@ -156,10 +156,7 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-#define LIST_HEAD_INIT(name)     \
-	{                        \
-		&(name), &(name) \
-	}
+#define LIST_HEAD_INIT(name) {&(name), &(name)}
 
 static inline void list_init(struct list_head *l)
 {

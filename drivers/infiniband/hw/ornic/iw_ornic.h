@@ -19,10 +19,15 @@ struct iw_ornic_ep;
 struct iw_ornic_qp;
 
 #include "cm.h"
+#include "compat.h"
 
 #define IW_ORNIC_PORT		1
 /* RFC 5041 4.2: a DDP message has at most 2^32 - 1 bytes; a WR of this device 2^31. */
-#define IW_ORNIC_MAX_MSG	(1U << 31)
+#define IW_ORNIC_MAX_MSG	BIT(31)
+
+/* The port's counters: the device's but for Ethernet's, which are in ethtool -S. */
+#define IW_ORNIC_FIRST_STAT	ORNIC_STAT_TCP_IN_SEGS
+#define IW_ORNIC_HW_STATS	(ORNIC_STAT_COUNT - IW_ORNIC_FIRST_STAT)
 
 /**
  * struct iw_ornic_dev - one RNIC
@@ -33,14 +38,19 @@ struct iw_ornic_qp;
  * @cqs: CQ number to struct iw_ornic_cq, looked up in interrupt context
  * @mrs: STag index to struct iw_ornic_mr
  * @pds: PD numbers
- * @next_qpn: where the search for a free number goes on, so that a number just freed is the last to come back
+ * @next_qpn: where the search for a free number goes on, so that a number just freed is the last to
+ *         come back
  * @next_cqn: likewise
  * @next_mr: likewise
  * @next_pd: likewise
  * @mr_keys: next key of each STag index, so that the keys of successive owners of one index differ
- * @wq: flushes and completion callbacks after the device stopped; WQ_MEM_RECLAIM, since ULPs drain from such queues
+ * @wq: flushes and completion callbacks after the device stopped; WQ_MEM_RECLAIM, since ULPs drain
+ *         from such queues
  * @flush_work: see iw_ornic_flush_kick()
  * @dead: the device stopped: completions are made up by the driver
+ * @dispatch_mutex: @registered
+ * @registered: the RDMA core takes events
+ * @stat_descs: names of the port's counters
  */
 struct iw_ornic_dev {
 	struct ib_device ibdev;
@@ -58,6 +68,9 @@ struct iw_ornic_dev {
 	struct workqueue_struct *wq;
 	struct work_struct flush_work;
 	bool dead;
+	struct mutex dispatch_mutex;	/* see above */
+	bool registered;
+	struct rdma_stat_desc stat_descs[IW_ORNIC_HW_STATS + IW_ORNIC_CM_STAT_COUNT];
 };
 
 /**
@@ -144,8 +157,8 @@ struct iw_ornic_cq {
 	u32 ci;
 	u32 arm_seq;
 	bool armed;
-	spinlock_t lock;
-	spinlock_t event_lock;
+	spinlock_t lock;	/* see above */
+	spinlock_t event_lock;	/* see above */
 	struct list_head send_qps;
 	struct list_head recv_qps;
 	refcount_t ref;
@@ -163,7 +176,7 @@ struct iw_ornic_swr {
 };
 
 /**
- * struct iw_ornic_wq - a kernel QP's send or receive queue
+ * struct iw_ornic_queue - a kernel QP's send or receive queue
  * @lock: posting
  * @swr: posted work requests, entry i at i mod depth
  * @ring: first WQE
@@ -175,8 +188,8 @@ struct iw_ornic_swr {
  * @max_sge: SGEs per WR
  * @max_inline: inline bytes per WR
  */
-struct iw_ornic_wq {
-	spinlock_t lock;
+struct iw_ornic_queue {
+	spinlock_t lock;	/* see above */
 	struct iw_ornic_swr *swr;
 	void *ring;
 	__le32 *rec_pi;
@@ -218,8 +231,8 @@ struct iw_ornic_qp {
 	u32 qpn;
 	refcount_t ref;
 	struct completion free;
-	struct mutex mutex;
-	spinlock_t lock;
+	struct mutex mutex;	/* see above */
+	spinlock_t lock;	/* see above */
 	enum ib_qp_state state;
 	struct iw_ornic_ep *ep;
 	u32 ird;
@@ -230,8 +243,8 @@ struct iw_ornic_qp {
 	struct ib_umem *umem;
 	struct ornic_qbuf buf;
 	struct ornic_queue_rec *rec;
-	struct iw_ornic_wq sq;
-	struct iw_ornic_wq rq;
+	struct iw_ornic_queue sq;
+	struct iw_ornic_queue rq;
 	struct list_head send_node;
 	struct list_head recv_node;
 };
@@ -272,9 +285,6 @@ static inline bool iw_ornic_dead(struct iw_ornic_dev *dev)
 	return READ_ONCE(dev->dead);
 }
 
-/* main.c */
-void iw_ornic_dispatch_port(struct iw_ornic_dev *dev, bool up);
-
 /* device.c */
 int iw_ornic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			  struct ib_udata *udata);
@@ -304,12 +314,12 @@ int iw_ornic_number_alloc(struct xarray *xa, u32 *number, u32 max, u32 *next);
 int iw_ornic_destroy_object(struct iw_ornic_dev *dev, enum ornic_cmd_opcode opcode, u32 number);
 struct ib_umem *iw_ornic_pin_buffer(struct iw_ornic_dev *dev, u64 addr, u32 len,
 				    struct ornic_pbl *pbl);
-int iw_ornic_umem_pages(struct iw_ornic_dev *dev, struct ib_umem *umem, u64 iova, int access,
+int iw_ornic_umem_pages(struct iw_ornic_dev *dev, struct ib_umem *umem, u64 iova,
 			struct ornic_pbl *pbl);
 
 /* cq.c */
 int iw_ornic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs);
+		       struct iw_ornic_cq_attrs *attrs);
 int iw_ornic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int iw_ornic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int iw_ornic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
@@ -329,6 +339,7 @@ int iw_ornic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		       unsigned int *offset);
 int iw_ornic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 u16 iw_ornic_access(int access);
+int iw_ornic_check_access(int access);
 
 /* qp.c */
 int iw_ornic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata);

@@ -10,11 +10,11 @@
 pair() { # PROGRAM SIZE ITERATIONS [MORE...]
 	local program=$1 size=$2 n=$3
 	shift 3
-	ip netns exec b timeout 60 "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@" \
+	ip netns exec b timeout "$LIMIT" "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@" \
 		> /tmp/perftest.out 2>&1 &
-	sleep 1.5
+	sleep $((2 * ${SLOWNESS:-1}))
 	matches "$program $size bytes, $n times $*" "^ *$size +[0-9]+ +[0-9.]+ " \
-		timeout 60 "$program" -R -F -d "$RDMA1" -s "$size" -n "$n" "$@" 10.0.0.2
+		timeout "$LIMIT" "$program" -R -F -d "$RDMA1" -s "$size" -n "$n" "$@" 10.0.0.2
 	ok "its server ends without error" wait "$!"
 }
 

@@ -14,18 +14,18 @@ reload() {
 	. /run/rig
 	ok "$1: ping" within 20 ping -c 1 -W 1 10.0.0.2
 	server b rping -s -a 10.0.0.2 -C 10 -V
-	ok "$1: rping" timeout 60 rping -c -a 10.0.0.2 -C 10 -V
+	ok "$1: rping" timeout "$LIMIT" rping -c -a 10.0.0.2 -C 10 -V
 	rping_ends
 }
 traffic() { # clients and server that only end when they are made to
-	timeout 100 rping -s -P > /dev/null 2>&1 &
+	timeout "$LONG" rping -s -P > /dev/null 2>&1 &
 	other_pid=$!
-	SERVER_DELAY=2 server b rping -s -P
-	timeout 100 rping -c -a 10.0.0.2 > /dev/null 2>&1 &
+	server b rping -s -P
+	timeout "$LONG" rping -c -a 10.0.0.2 > /dev/null 2>&1 &
 	clients=$!
-	timeout 100 ip netns exec b rping -c -a 10.0.0.1 > /dev/null 2>&1 &
+	timeout "$LONG" ip netns exec b rping -c -a 10.0.0.1 > /dev/null 2>&1 &
 	clients="$clients $!"
-	sleep 2
+	sleep $((2 * ${SLOWNESS:-1}))
 	matches "$1: connections are open" 'rping' rdma resource show qp
 }
 traffic_ends() {
@@ -46,25 +46,25 @@ ok "idle: rmmod ornic" rmmod ornic
 reload "idle"
 
 traffic "rmmod iw_ornic"
-ok "rmmod iw_ornic with open connections" timeout 90 rmmod iw_ornic
+ok "rmmod iw_ornic with open connections" timeout "$LIMIT" rmmod iw_ornic
 traffic_ends "rmmod iw_ornic"
 reload "after rmmod iw_ornic"
 
 traffic "rmmod both"
-ok "rmmod both with open connections" timeout 120 rmmod iw_ornic ornic
+ok "rmmod both with open connections" timeout "$LONG" rmmod iw_ornic ornic
 traffic_ends "rmmod both"
 reload "after rmmod both"
 
 pci=$(ethtool -i "$NETDEV1" | sed -n 's/^bus-info: //p')
 traffic "unbind"
 ok "unbind $pci with open connections" \
-	timeout 90 bash -c "echo $pci > /sys/bus/pci/drivers/ornic/unbind"
+	timeout "$LIMIT" bash -c "echo $pci > /sys/bus/pci/drivers/ornic/unbind"
 traffic_ends "unbind"
 ok "bind" bash -c "echo $pci > /sys/bus/pci/drivers/ornic/bind"
 reload "after unbind"
 
 for nr in 1 2 3 4 5; do
-	ok "unbind and bind, round $nr" timeout 60 bash -c "
+	ok "unbind and bind, round $nr" timeout "$LIMIT" bash -c "
 		echo $pci > /sys/bus/pci/drivers/ornic/unbind &&
 		echo $pci > /sys/bus/pci/drivers/ornic/bind"
 done
@@ -72,6 +72,6 @@ reload "after five rounds"
 
 matches "the function can be reset by FLR" flr cat "/sys/bus/pci/devices/$pci/reset_method"
 traffic "FLR"
-ok "FLR with open connections" timeout 90 bash -c "echo 1 > /sys/bus/pci/devices/$pci/reset"
+ok "FLR with open connections" timeout "$LIMIT" bash -c "echo 1 > /sys/bus/pci/devices/$pci/reset"
 traffic_ends "FLR"
 reload "after FLR"

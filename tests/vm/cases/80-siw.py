@@ -43,8 +43,8 @@ def far(command):
 def rping(rig, server_end, server, client_end, client, address, options):
     """rping with server and client each in the namespace that is asked for."""
     job = rig.spawn(server_end, server(f"rping -s -a {address} {options}"))
-    time.sleep(1)
-    result = rig.run(client_end, client(f"timeout 90 rping -c -a {address} {options}"))
+    time.sleep(rig.slowness)
+    result = rig.run(client_end, client(f"timeout {90 * rig.slowness} rping -c -a {address} {options}"))
     if not result:
         rig.run(server_end, "pkill -9 -x rping")
     # 255 when the server sees the flushed receive before the disconnect event
@@ -82,12 +82,12 @@ def test_perftest(rig):
         for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
             arguments = "-R -F -s 65536 -n 50"
             server = rig.spawn(2, far(f"{program} -d siw0 {arguments}"))
-            time.sleep(1.5)
+            time.sleep(1.5 * rig.slowness)
             succeeds(rig.run(1, f"{program} -d {device} {arguments} 10.0.0.12"),
                      f"{program}: RNIC to siw")
             check(server.wait().code == 0, "its server ends without error")
             server = rig.spawn(1, f"{program} -d {device} {arguments}")
-            time.sleep(1.5)
+            time.sleep(1.5 * rig.slowness)
             succeeds(rig.run(2, far(f"{program} -d siw0 {arguments} 10.0.0.1")),
                      f"{program}: siw to RNIC")
             check(server.wait().code == 0, "its server ends without error")

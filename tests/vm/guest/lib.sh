@@ -5,6 +5,9 @@
 # first that fails ends the case.
 
 set -u
+LIMIT=$((90 * ${SLOWNESS:-1}))	# seconds after which one program counts as hung
+# shellcheck disable=SC2034 # used by cases
+LONG=$((150 * ${SLOWNESS:-1}))	# and one that is meant to run until it is killed
 if [ -e /run/rig ]; then
 	# shellcheck source=/dev/null
 	. /run/rig
@@ -69,7 +72,7 @@ b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
 server() {
 	"$@" > /tmp/server.out 2>&1 < /dev/null &
 	server_pid=$!
-	sleep "${SERVER_DELAY:-1}"
+	sleep "${SERVER_DELAY:-${SLOWNESS:-1}}"
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }
 

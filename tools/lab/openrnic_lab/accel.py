@@ -23,7 +23,7 @@ def _boots(image):
         with subprocess.Popen(
                 ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
                  "-display", "none", "-machine", "q35", "-accel", "kvm", "-cpu", "host",
-                 "-m", "1G", "-kernel", image / "vmlinux", "-initrd", image / "stage1.cpio",
+                 "-m", "1G", "-kernel", image / "kernel", "-initrd", image / "stage1.cpio",
                  "-append", "console=ttyS0 quiet panic=-1 lab.id=0",
                  "-drive", f"file={image}/root.ext4,if=none,id=root,format=raw,snapshot=on",
                  "-device", "virtio-blk-pci,drive=root", "-serial", f"file:{log}"],
@@ -45,13 +45,11 @@ def choose(image):
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    key = f"{boot} {(image / 'release').read_text().strip()}"
     stamp = cache() / "stamps" / "kvm-probe"
-    known = dict(line.rsplit(" ", 1) for line in
-                 (stamp.read_text().splitlines() if stamp.exists() else ()))
-    if key not in known:
+    known, _, result = (stamp.read_text() if stamp.exists() else "").strip().partition(" ")
+    if known != boot:
         say("/dev/kvm is there: trying one boot with it")
-        known = {key: "kvm" if _boots(image) else "tcg"}
-        say(f"probe boot: using {known[key]} on this host until it is restarted")
-        stamp.write_text("".join(f"{name} {value}\n" for name, value in known.items()))
-    return known[key]
+        result = "kvm" if _boots(image) else "tcg"
+        say(f"probe boot: using {result} on this host until it is restarted")
+        stamp.write_text(f"{boot} {result}\n")
+    return result

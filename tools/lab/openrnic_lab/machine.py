@@ -132,7 +132,7 @@ class Machine:
             "-machine", "q35,memory-backend=ram", "-accel", accel, "-cpu", cpu,
             "-smp", str(self.smp), "-m", self.memory,
             "-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on",
-            "-kernel", image / "vmlinux", "-initrd", image / "stage1.cpio",
+            "-kernel", image / "kernel", "-initrd", image / "stage1.cpio",
             "-append", f"{KERNEL_ARGS} lab.id={self.id} {self.rig.append}",
             "-drive", f"file={image}/root.ext4,if=none,id=root,format=raw,snapshot=on",
             "-device", "virtio-blk-pci,drive=root",

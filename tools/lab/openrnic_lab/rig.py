@@ -134,6 +134,8 @@ class Rig:
         self.image = cache() / f"image-{self.kernel}"
         self.machines, self.nics = [], []
         self.accel = None
+        # how much longer a program may take: under TCG, KASAN and lockdep cost that much
+        self.slowness = 4 if self.kernel == "debug" else 1
         self._lock = None
 
     # -- machines by number, as people say it: rig.vm(1), rig.nic(2)
@@ -146,12 +148,14 @@ class Rig:
         """RNIC 1 or 2."""
         return self.nics[number - 1]
 
-    def run(self, end, command, timeout=120):
-        """Runs a command at one end of the wire, 1 or 2, whatever the shape."""
+    def run(self, end, command, timeout=None):
+        """Runs a command at one end of the wire, 1 or 2, whatever the shape; by default it
+        is killed after two minutes, or as much longer as the kernel is slower."""
         return self.spawn(end, command, timeout).wait()
 
-    def spawn(self, end, command, timeout=120):
+    def spawn(self, end, command, timeout=None):
         """As run(), without waiting for the end."""
+        timeout = timeout or 120 * self.slowness
         if self.shape == "one" and end == 2:
             command = f"exec ip netns exec b bash -c {_quote(command)}"
         return self.vm(end).spawn(command, timeout)
@@ -181,7 +185,8 @@ class Rig:
         programs = BUILD / "vm-programs"
         for program in programs.glob("*") if programs.is_dir() else ():
             shutil.copy(program, self.share / "bin")
-        (self.share / "profile").write_text("export PATH=/lab/bin:$PATH\n")
+        (self.share / "profile").write_text(
+            f"export PATH=/lab/bin:$PATH SLOWNESS={self.slowness}\n")
         (self.share / "ornic.driver").touch()
         if self.stand_in:
             (self.share / "use-siw").touch()
@@ -255,7 +260,7 @@ class Rig:
 
     def setup(self, machine):
         """Loads our modules and sets addresses, as far as that is not done."""
-        result = machine.run(f"guest-setup {self.shape} {self.mtu}", 180)
+        result = machine.run(f"guest-setup {self.shape} {self.mtu}", 60 * self.slowness)
         if not result:
             print("\n".join("    " + line for line in result.output.splitlines()[-25:]), flush=True)
             raise LabError(f"vm{machine.id}: guest-setup", f"exit code {result.code}",

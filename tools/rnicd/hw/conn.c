@@ -25,7 +25,7 @@ struct rnic_conn *conn_find(struct rnic *dev, u32 id)
 	return id < RNIC_MAX_CONN ? dev->conns->conn[id] : NULL;
 }
 
-struct rnic_conn *conn_new(struct rnic *dev, u32 id, u32 nexthop)
+struct rnic_conn *conn_create(struct rnic *dev, u32 id, u32 nexthop)
 {
 	struct rnic_conn *c = calloc(1, sizeof(*c));
 

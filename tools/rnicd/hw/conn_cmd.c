@@ -298,7 +298,7 @@ struct cmd_ret conn_cmd_open(struct rnic *dev, const void *cmd)
 
 	if (ret.status)
 		return ret;
-	conn = conn_new(dev, p.id, p.nexthop);
+	conn = conn_create(dev, p.id, p.nexthop);
 	if (!conn)
 		return cmd_ret(ORNIC_CMDS_NO_MEMORY, 0);
 	conn_set_opts(conn, &c->opts);
@@ -331,7 +331,7 @@ struct cmd_ret conn_cmd_accept(struct rnic *dev, const void *cmd)
 		ret = nexthop_check(dev, nh, offsetof(struct ornic_cmd_accept, nexthop));
 	if (ret.status)
 		return ret;
-	conn = conn_new(dev, id, nh);
+	conn = conn_create(dev, id, nh);
 	if (!conn)
 		return cmd_ret(ORNIC_CMDS_NO_MEMORY, 0);
 	conn_set_opts(conn, &c->opts);

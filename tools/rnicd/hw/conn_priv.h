@@ -46,7 +46,7 @@ struct conn_table {
 	u32 nrandom;
 };
 
-struct rnic_conn *conn_new(struct rnic *dev, u32 id, u32 nexthop);
+struct rnic_conn *conn_create(struct rnic *dev, u32 id, u32 nexthop);
 /* Takes the connection out of the table and its memory away; the engine's part must be gone. */
 void conn_delete(struct rnic_conn *c);
 void conn_push(struct rnic_conn *c, enum ornic_tcp_event type, u32 info);

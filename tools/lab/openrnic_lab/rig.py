@@ -198,7 +198,11 @@ class Rig:
                      BUILD / "provider" / "ornic.driver"):
             if not file.exists():
                 raise LabError("run directory", f"{file.relative_to(TOP)} is not built")
-            shutil.copy(file, self.share)
+            if file.suffix == ".ko":
+                # debug information is most of it, and a TCG guest would have to read it
+                subprocess.run(["strip", "-g", "-o", self.share / file.name, file], check=True)
+            else:
+                shutil.copy(file, self.share)
 
     def _make_bridge(self, taps):
         commands = [["ip", "link", "add", "wire", "type", "bridge", "mcast_snooping", "0"],
@@ -213,8 +217,8 @@ class Rig:
 
     def _rnic_wire(self, number):
         if self.wire == "tap":
-            return f"tap:rnic{number}"
-        return f"dgram:local=wire{number},remote=wire{3 - number}"
+            return f"tap:rnic{number},mtu=9000"
+        return f"dgram:local=wire{number},remote=wire{3 - number},mtu=9000"
 
     def _virtio_wire(self, number, name="virt"):
         if self.wire == "tap":

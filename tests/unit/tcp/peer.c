@@ -471,6 +471,7 @@ void establish(struct env *v, const struct tcp_opts *o)
 
 	open_conn(v, o);
 	syn = next_out(v);
+	v->now += 10 * MS; /* the round trip */
 	PUT(v, .flags = SYN | ACK, .ack = 1, .wnd = 65535, .mss = 1460, .ws = o->wscale ? 8 : 0,
 	    .sackok = o->sack, .ts = o->timestamps, .tsval = peer_tsval(v), .tsecr = syn->s.tsval);
 	assert_int_equal(next_out(v)->s.flags, ACK);

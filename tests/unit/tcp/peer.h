@@ -132,7 +132,7 @@ extern const struct tcp_opts full_opts; /* wscale, timestamps, SACK, 256 KiB */
 extern const struct tcp_opts plain_opts; /* no option but MSS, window 20000 */
 struct tcp_open_params open_params(const struct tcp_opts *o);
 void open_conn(struct env *v, const struct tcp_opts *o);
-void establish(struct env *v, const struct tcp_opts *o); /* active open to ESTABLISHED */
+void establish(struct env *v, const struct tcp_opts *o); /* active open to ESTABLISHED, RTT 10 ms */
 struct env *established(const struct tcp_opts *o);
 /* the peer acknowledges up to @ack, window @wnd as in the header */
 void peer_ack(struct env *v, uint32_t seq, uint32_t ack, uint32_t wnd);

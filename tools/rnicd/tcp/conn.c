@@ -42,7 +42,10 @@ static void opts_defaults(struct tcp_opts *o)
 	o->keep_intvl_ms = o->keep_intvl_ms ? o->keep_intvl_ms : 75000;
 	o->keep_count = o->keep_count ? o->keep_count : 9;
 	o->ttl = o->ttl ? o->ttl : 64;
-	o->syn_retries = o->syn_retries ? o->syn_retries : 6;
+	if (o->syn_retries == TCP_SYN_NO_RETRY)
+		o->syn_retries = 0;
+	else if (!o->syn_retries)
+		o->syn_retries = 6;
 	o->rtx_retries = o->rtx_retries ? o->rtx_retries : 15;
 	o->finwait_ms = o->finwait_ms ? o->finwait_ms : 60000;
 }
@@ -122,11 +125,6 @@ void conn_options(struct tcp_conn *c, const struct seg_in *s)
 uint32_t conn_isn(struct tcp_engine *e, const struct flow *f)
 {
 	return (uint32_t)siphash_words(&e->isn_key, f->w, 5) + (uint32_t)(e->now / 4000);
-}
-
-uint32_t conn_ts_now(const struct tcp_conn *c)
-{
-	return c->ts_off + (uint32_t)(c->e->now / TCP_NS_PER_MS);
 }
 
 static bool conn_alloc(struct tcp_conn *c)

@@ -393,7 +393,7 @@ static void nexthop_changed(struct tcp_engine *e, uint32_t idx)
 
 int tcp_nexthop_set(struct tcp_engine *e, uint32_t idx, const struct tcp_nexthop *nh)
 {
-	if (idx >= e->cfg.max_nexthops || nh->mtu < 576)
+	if (idx >= e->cfg.max_nexthops || nh->mtu < 68)
 		return -EINVAL;
 	engine_enter(e);
 	e->nexthops[idx].valid = true;

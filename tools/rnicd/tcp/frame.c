@@ -50,7 +50,7 @@ static uint16_t swap16(uint16_t v)
  * The sum is kept in the machine's order of bytes: RFC 1071 2 (B) shows that it does not matter as
  * long as the result is stored the same way.
  */
-uint32_t csum_add(uint32_t sum, const void *data, size_t len)
+uint32_t tcp_sum(uint32_t sum, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 	uint64_t acc = sum_words(p, len / 4);
@@ -72,7 +72,7 @@ uint32_t csum_iov(const struct iovec *iov, unsigned int cnt)
 	size_t pos = 0;
 
 	for (unsigned int i = 0; i < cnt; i++) {
-		uint16_t part = csum_fold(csum_add(0, iov[i].iov_base, iov[i].iov_len));
+		uint16_t part = csum_fold(tcp_sum(0, iov[i].iov_base, iov[i].iov_len));
 
 		/* a piece that starts at an odd offset has its bytes in the other halves */
 		sum += pos & 1 ? swap16(part) : part;
@@ -88,9 +88,9 @@ bool seg_checksum_ok(const struct seg_in *s)
 
 	if (s->csum_flags & (TCP_CSUM_VALID | TCP_CSUM_PARTIAL))
 		return true;
-	sum = csum_add(0, s->l3 + 12, 8); /* both addresses */
-	sum = csum_add(sum, pseudo, 4);
-	sum = csum_add(sum, s->l4, s->l4_len);
+	sum = tcp_sum(0, s->l3 + 12, 8); /* both addresses */
+	sum = tcp_sum(sum, pseudo, 4);
+	sum = tcp_sum(sum, s->l4, s->l4_len);
 	return csum_fold(sum) == 0xffff;
 }
 
@@ -105,7 +105,7 @@ static enum parse_result parse_ip4(const struct tcp_engine *e, struct seg_in *s,
 
 	if (ip[0] >> 4 != 4 || ihl < IP4_HLEN_ || total < ihl || total > avail)
 		return PARSE_OTHER;
-	if (csum_fold(csum_add(0, ip, ihl)) != 0xffff)
+	if (csum_fold(tcp_sum(0, ip, ihl)) != 0xffff)
 		return PARSE_OTHER;
 	s->l4 = ip + ihl;
 	s->l4_len = total - ihl;

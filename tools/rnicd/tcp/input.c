@@ -326,7 +326,7 @@ static bool icmp_quotes(struct tcp_engine *e, const struct seg_in *s, struct tcp
 	struct flow_node *n;
 	struct flow f;
 
-	if (s->l4_len < 8 + IP4_HLEN_ + 8 || csum_fold(csum_add(0, s->l4, s->l4_len)) != 0xffff)
+	if (s->l4_len < 8 + IP4_HLEN_ + 8 || csum_fold(tcp_sum(0, s->l4, s->l4_len)) != 0xffff)
 		return false;
 	ihl = (q[0] & 15) * 4u;
 	if (q[0] >> 4 != 4 || ihl < IP4_HLEN_ || s->l4_len < 8 + ihl + 8 || q[9] != IPPROTO_TCP_)

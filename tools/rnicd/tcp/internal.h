@@ -556,7 +556,7 @@ enum parse_result {
 enum parse_result frame_parse(const struct tcp_engine *e, struct seg_in *s);
 bool seg_parse_header(struct seg_in *s);
 bool seg_checksum_ok(const struct seg_in *s);
-uint32_t csum_add(uint32_t sum, const void *data, size_t len);
+uint32_t tcp_sum(uint32_t sum, const void *data, size_t len);
 uint32_t csum_iov(const struct iovec *iov, unsigned int cnt);
 uint16_t csum_fold(uint32_t sum);
 
@@ -595,7 +595,6 @@ void conn_event(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
 void conn_close_progress(struct tcp_conn *c);
 void conn_options(struct tcp_conn *c, const struct seg_in *s);
 uint32_t conn_isn(struct tcp_engine *e, const struct flow *f);
-uint32_t conn_ts_now(const struct tcp_conn *c);
 
 /* ---------------------------------------------------------------- timewait.c */
 
@@ -658,6 +657,17 @@ void rtt_sample(struct tcp_conn *c, uint64_t rtt);
 void cwnd_init(struct tcp_conn *c);
 void cwnd_restart_idle(struct tcp_conn *c);
 uint64_t rto_now(const struct tcp_conn *c);
+
+/* RFC 7323 5.4: the timestamp clock ticks once a millisecond */
+static inline uint32_t conn_ts_at(const struct tcp_conn *c, uint64_t ns)
+{
+	return c->ts_off + (uint32_t)(ns / TCP_NS_PER_MS);
+}
+
+static inline uint32_t conn_ts_now(const struct tcp_conn *c)
+{
+	return conn_ts_at(c, c->e->now);
+}
 
 static inline struct seg *seg_at(const struct tcp_conn *c, uint32_t idx)
 {

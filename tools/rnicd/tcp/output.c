@@ -57,8 +57,8 @@ void tmpl_build(struct tcp_conn *c)
 	put16(tcp, c->tuple.lport);
 	put16(tcp + 2, c->tuple.rport);
 	c->tmpl_len += IP4_HLEN_ + TCP_HLEN_;
-	c->ip_sum = csum_add(0, ip, IP4_HLEN_);
-	c->tcp_sum = csum_add(csum_add(0, ip + 12, 8), proto, 2);
+	c->ip_sum = tcp_sum(0, ip, IP4_HLEN_);
+	c->tcp_sum = tcp_sum(tcp_sum(0, ip + 12, 8), proto, 2);
 }
 
 /* ---------------------------------------------------------------- options */
@@ -237,7 +237,7 @@ static void store_sum(uint8_t *p, uint16_t sum)
 	memcpy(p, &sum, 2);
 }
 
-/* Sums are in the machine's order, see csum_add() */
+/* Sums are in the machine's order, see tcp_sum() */
 static void emit_checksums(struct tcp_conn *c, const struct emit *m, uint8_t *ip, int cnt,
 			   struct tcp_tx_meta *meta, bool loop)
 {
@@ -252,7 +252,7 @@ static void emit_checksums(struct tcp_conn *c, const struct emit *m, uint8_t *ip
 		meta->flags |= TCP_TX_CSUM_PARTIAL;
 		return;
 	}
-	sum = csum_add(sum, tcp, TCP_HLEN_ + m->optlen);
+	sum = tcp_sum(sum, tcp, TCP_HLEN_ + m->optlen);
 	if (cnt > 1)
 		sum += csum_iov(&e->iov[1], (unsigned int)cnt - 1);
 	store_sum(tcp + 16, (uint16_t)~csum_fold(sum));
@@ -303,7 +303,7 @@ static int emit_frame(struct tcp_conn *c, const struct emit *m, uint32_t gso)
 		meta.flags |= TCP_TX_GSO;
 		meta.gso_size = (uint16_t)gso;
 	}
-	if (nh->valid) /* else it is lost, as on a dead link */
+	if (nh->valid && !(nh->nh.flags & TCP_NH_DEAD)) /* else it is lost, as on a dead link */
 		rc = engine_xmit(e, e->iov, cnt, &meta, loop);
 	if (!rc)
 		emit_acked(c, m);
@@ -742,7 +742,7 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 	ip[9] = IPPROTO_TCP_;
 	memcpy(ip + 12, s->l3 + 16, 4);
 	memcpy(ip + 16, s->l3 + 12, 4);
-	store_sum(ip + 10, (uint16_t)~csum_fold(csum_add(0, ip, IP4_HLEN_)));
+	store_sum(ip + 10, (uint16_t)~csum_fold(tcp_sum(0, ip, IP4_HLEN_)));
 	put16(tcp, s->tuple.lport);
 	put16(tcp + 2, s->tuple.rport);
 	put32(tcp + 4, seq);
@@ -756,7 +756,7 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 		put32(tcp + TCP_HLEN_ + 8, ts[1]);
 	}
 	store_sum(tcp + 16,
-		  (uint16_t)~csum_fold(csum_add(csum_add(0, ip + 12, 8 + l4), pseudo, 4)));
+		  (uint16_t)~csum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
 	meta.hdr_len = (uint16_t)meta.len;
 	engine_xmit(e, &iov, 1, &meta, s->looped);
 }

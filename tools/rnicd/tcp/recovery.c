@@ -15,6 +15,9 @@ struct ack_result {
 	uint32_t sacked; /* bytes newly SACKed */
 	uint32_t segs; /* segments delivered */
 	uint64_t rtt_ns; /* 0: no sample */
+	uint32_t fack; /* highest sequence delivered before it */
+	uint32_t tsecr;
+	bool ts;
 	bool dsack;
 	bool wnd_changed;
 	bool fin;
@@ -118,12 +121,13 @@ static void rack_delivered(struct tcp_conn *c, const struct seg *g, struct ack_r
 
 	r->segs++;
 	if (g->flags & SEG_RETX) {
-		/* sooner than any round trip: the ACK is for an earlier transmission */
-		if (rtt < k->min_rtt_ns)
+		/* sooner than any round trip, or an older echo: it is for an earlier transmission
+		 */
+		if (rtt < k->min_rtt_ns || (r->ts && seq_lt(r->tsecr, conn_ts_at(c, g->tx_ns))))
 			return;
 	} else {
 		r->rtt_ns = rtt ? rtt : 1;
-		if (seq_lt(seg_end(g), k->fack))
+		if (seq_lt(seg_end(g), r->fack))
 			k->reordering_seen = true;
 	}
 	if (seq_gt(seg_end(g), k->fack))
@@ -552,7 +556,7 @@ static void count_dupack(struct tcp_conn *c, const struct seg_in *s, const struc
 
 void ack_input(struct tcp_conn *c, const struct seg_in *s)
 {
-	struct ack_result r = {0};
+	struct ack_result r = {.fack = c->rack.fack, .ts = c->ts_on && s->ts, .tsecr = s->tsecr};
 
 	window_update(c, s, &r);
 	c->persist_quiet = 0;
@@ -632,8 +636,12 @@ void tx_timer_update(struct tcp_conn *c, bool restart)
 	}
 	if (c->txt == TXT_REO)
 		return;
-	if (!restart && timer_on(c, TM_TX) && c->txt != TXT_PERSIST)
+	/* RFC 8985 7.2: new data turns a running RTO into a PTO; RFC 6298 5.1: else it runs on */
+	if (!restart && timer_on(c, TM_TX) && (c->txt == TXT_PTO || c->txt == TXT_RTO)) {
+		if (c->txt == TXT_RTO && tlp_eligible(c) && pto_time(c) < rto)
+			arm(c, TXT_PTO, pto_time(c));
 		return;
+	}
 	if (tlp_eligible(c) && pto_time(c) < rto)
 		arm(c, TXT_PTO, pto_time(c));
 	else

@@ -379,11 +379,12 @@ void tcp_tx_ready(struct tcp_engine *engine);
 /* ---------------------------------------------------------------- next hops */
 
 #define TCP_NH_LOOP 0x1u /* one of the RNIC's own addresses: frames go back in, not to the wire */
+#define TCP_NH_DEAD 0x2u /* no neighbour at present: what is sent is lost, timers run on */
 
 /**
  * struct tcp_nexthop - link layer of a destination
  * @vlan: VLAN tag control information (id and priority), or TCP_VLAN_NONE
- * @mtu: IP packet bytes, 576..65535
+ * @mtu: IP packet bytes, 68..65535
  * @flags: TCP_NH_*
  */
 struct tcp_nexthop {
@@ -409,6 +410,8 @@ int tcp_nexthop_clear(struct tcp_engine *engine, uint32_t idx);
 
 /* ---------------------------------------------------------------- connections */
 
+#define TCP_SYN_NO_RETRY 255u
+
 /**
  * struct tcp_opts - a connection's options, at OPEN or ACCEPT; a zero field takes the default
  * @mss: upper limit for the MSS announced and used; 0: from the next hop's MTU
@@ -425,7 +428,7 @@ int tcp_nexthop_clear(struct tcp_engine *engine, uint32_t idx);
  * @keep_count: unanswered probes before TCP_TIMEOUT_KEEPALIVE (9)
  * @dscp: 0..63
  * @ttl: (64)
- * @syn_retries: retransmissions of SYN or SYN-ACK (6)
+ * @syn_retries: retransmissions of SYN or SYN-ACK (6); TCP_SYN_NO_RETRY: none
  * @rtx_retries: retransmissions of data before TCP_TIMEOUT_RTX (15)
  * @rtx_timeout_ms: give up after that time without progress too; 0: count only
  * @finwait_ms: time in FIN_WAIT_2 before TCP_TIMEOUT_FINWAIT (60000); UINT32_MAX: for ever

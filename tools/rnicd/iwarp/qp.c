@@ -380,7 +380,8 @@ static struct cmd_ret modify_state(struct iw_qp *qp, u8 state)
 		iw_qp_fail(qp, ORNIC_SYN_NONE, IW_END_RST);
 		return CMD_OK;
 	default:
-		return CMD_BAD(FIELD, struct ornic_cmd_modify_qp, state);
+		/* The contract: others than these two are a matter of state. */
+		return CMD_BAD(STATE, struct ornic_cmd_modify_qp, state);
 	}
 }
 

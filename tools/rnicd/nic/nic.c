@@ -195,18 +195,16 @@ static struct cmd_ret ring_check(const struct ornic_cmd_create_ethq *c, bool tx)
 	return CMD_OK;
 }
 
-/* The parts of the buffer must lie in it. */
-static struct cmd_ret ring_check_parts(const struct eth_ring *r, bool tx)
+/* Bytes that the buffer must have. */
+static u64 ring_need(const struct ornic_cmd_create_ethq *c, bool tx)
 {
 	u64 desc = tx ? sizeof(struct ornic_tx_desc) : sizeof(struct ornic_rx_desc);
+	u64 need = le32_to_cpu(c->ring_off) + (desc << c->depth_shift);
 
-	if (!range_ok(r->ring_off, desc << r->shift, r->mem.len))
-		return CMD_BAD(FIELD, struct ornic_cmd_create_ethq, ring_off);
-	if (!tx && !range_ok(r->comp_off, sizeof(struct ornic_rx_comp) << r->shift, r->mem.len))
-		return CMD_BAD(FIELD, struct ornic_cmd_create_ethq, comp_off);
-	if (!range_ok(r->rec_off, sizeof(struct ornic_queue_rec), r->mem.len))
-		return CMD_BAD(FIELD, struct ornic_cmd_create_ethq, rec_off);
-	return CMD_OK;
+	if (!tx)
+		need = max(need, le32_to_cpu(c->comp_off) +
+					 ((u64)sizeof(struct ornic_rx_comp) << c->depth_shift));
+	return max(need, le32_to_cpu(c->rec_off) + (u64)sizeof(struct ornic_queue_rec));
 }
 
 static struct cmd_ret ring_create(struct rnic *dev, const struct ornic_cmd_create_ethq *c,
@@ -233,9 +231,8 @@ static struct cmd_ret ring_create(struct rnic *dev, const struct ornic_cmd_creat
 	r->comp_off = le32_to_cpu(c->comp_off);
 	r->rec_off = le32_to_cpu(c->rec_off);
 	table[number] = r;
-	ret = qmem_init(dev, &r->mem, &c->mem, 0, offsetof(struct ornic_cmd_create_ethq, mem));
-	if (!ret.status)
-		ret = ring_check_parts(r, tx);
+	ret = qmem_init(dev, &r->mem, &c->mem, ring_need(c, tx),
+			offsetof(struct ornic_cmd_create_ethq, mem));
 	if (ret.status)
 		ring_delete(dev, &table[number]);
 	return ret;

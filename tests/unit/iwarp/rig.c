@@ -352,18 +352,25 @@ static void hosts_run(struct rig *r)
 	} while (more);
 }
 
-bool rig_step(struct rig *r)
+static u64 next_event(struct rig *r)
 {
-	u64 next, d;
-	struct frame *f;
+	u64 next = r->head ? r->head->due : UINT64_MAX, d;
 	int i;
 
-	hosts_run(r);
-	next = r->head ? r->head->due : UINT64_MAX;
 	for (i = 0; i < 2; i++) {
 		d = tcp_engine_deadline(r->h[i].dev.tcp);
 		next = min(next, d);
 	}
+	return next;
+}
+
+bool rig_step(struct rig *r)
+{
+	struct frame *f;
+	u64 next;
+
+	hosts_run(r);
+	next = next_event(r);
 	if (next == UINT64_MAX)
 		return false;
 	r->now = max(r->now, next);
@@ -400,8 +407,10 @@ void rig_run_for(struct rig *r, u64 ns)
 {
 	u64 end = r->now + ns;
 
-	while (r->now < end && rig_step(r))
-		;
+	hosts_run(r);
+	while (next_event(r) <= end)
+		rig_step(r);
+	r->now = end;
 	hosts_run(r);
 }
 

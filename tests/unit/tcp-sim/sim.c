@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tcp/invariants.h"
 #include "sim.h"
 
 #define PATTERN	 1048573u /* a prime, so that it meets segment sizes in every phase */
@@ -505,6 +506,17 @@ static void deliver(struct sim *s)
 	}
 }
 
+static void check_inside(struct sim *s)
+{
+	for (int i = A; i <= B; i++) {
+		const char *why = s->host[i].conn ? conn_fault(s->host[i].conn) : NULL;
+
+		if (why)
+			fail(s, "%c at %llu ns: %s", 'A' + i,
+			     (unsigned long long)(s->now - START_NS), why);
+	}
+}
+
 static bool over(const struct sim *s)
 {
 	return s->failed || (s->host[A].terminal && s->host[B].terminal);
@@ -531,6 +543,8 @@ static void loop(struct sim *s)
 		deliver(s);
 		host_step(&s->host[A]);
 		host_step(&s->host[B]);
+		if (s->run->check)
+			check_inside(s);
 	}
 }
 

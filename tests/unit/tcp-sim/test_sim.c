@@ -139,6 +139,7 @@ static void matrix(bool records, uint32_t max_record, double lazy, bool block)
 				r.records = records;
 				r.max_record = max_record;
 				r.lazy = lazy;
+				r.check = true;
 				r.link.block = block;
 				r.link.queue = block ? 50000 : 2 << 20;
 				must_pass(&r);

@@ -98,7 +98,7 @@ def test_machine_gone(rig):
     check(rig.nic(2).alive(), "rnicd of the dead machine still runs")
     machine.dead_ports.clear()
     machine.start()
-    machine.wait_ready(240)
+    machine.wait_ready(180 * rig.slowness)
     rig.setup(machine)
     check(True, "a new QEMU is attached to the same rnicd")
     succeeds(rig.run(2, "for n in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 2 10.0.0.1 && exit 0; done; exit 1"),

@@ -26,7 +26,7 @@ from .common import BUILD, LAB_DIR, RUNS, TOP, LabError, cache, say, tail, tool,
 from .dmesg import scan
 from .machine import Machine, connect
 
-BOOT_SECONDS = 240
+BOOT_SECONDS = 180     # the debug kernel may take as much longer as it is slower
 
 
 def default_kernel():
@@ -257,7 +257,7 @@ class Rig:
         for machine in self.machines:
             machine.start()
         for machine in self.machines:
-            machine.wait_ready(BOOT_SECONDS)
+            machine.wait_ready(BOOT_SECONDS * self.slowness)
         for machine in self.machines:
             self.setup(machine)
         say(f"{self.name}: up in {time.monotonic() - begin:.1f} s")

@@ -299,10 +299,14 @@ static enum tcp_verdict flow_input(struct tcp_engine *e, struct flow_node *n, st
 enum tcp_verdict frame_input(struct tcp_engine *e, const void *frame, size_t len,
 			     unsigned int csum_flags, bool looped)
 {
-	struct seg_in s = {
-		.frame = frame, .frame_len = len, .csum_flags = csum_flags, .looped = looped};
 	struct flow_node *n;
+	struct seg_in s;
 
+	memset(&s, 0, offsetof(struct seg_in, sack)); /* nsack says how much of sack is valid */
+	s.frame = frame;
+	s.frame_len = len;
+	s.csum_flags = csum_flags;
+	s.looped = looped;
 	switch (frame_parse(e, &s)) {
 	case PARSE_TCP:
 		break;

@@ -26,6 +26,8 @@
 #define TCP_TS_LEN    12u /* NOP NOP TS */
 #define FRAME_HDR_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP4_HLEN_ + 60u)
 
+#define TMPL_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP4_HLEN_ + TCP_HLEN_)
+
 #define ETHERTYPE_IPV4_ 0x0800u
 #define ETHERTYPE_VLAN_ 0x8100u
 #define IPPROTO_ICMP_	1u
@@ -402,7 +404,7 @@ struct tcp_conn {
 	struct list pending;
 	bool is_pending;
 	bool in_output; /* the pass is under way and sees what is queued meanwhile */
-	uint8_t tmpl[FRAME_HDR_MAX];
+	uint8_t tmpl[TMPL_MAX];
 	uint8_t tmpl_len; /* up to the end of the fixed TCP header */
 	uint32_t ip_sum; /* of the template, length zero */
 	uint32_t tcp_sum; /* pseudo header's addresses and protocol, and ports */

@@ -221,8 +221,11 @@ static uint8_t *emit_header(struct tcp_conn *c, const struct emit *m, uint8_t *h
 	uint8_t *tcp = ip + IP4_HLEN_;
 	uint16_t total = (uint16_t)(IP4_HLEN_ + TCP_HLEN_ + m->optlen + m->len);
 
-	memcpy(h, c->tmpl, c->tmpl_len);
-	memcpy(h + c->tmpl_len, m->opt, m->optlen);
+	memcpy(h, c->tmpl, TMPL_MAX);
+	if (m->optlen == TCP_TS_LEN)
+		memcpy(h + c->tmpl_len, m->opt, TCP_TS_LEN);
+	else
+		memcpy(h + c->tmpl_len, m->opt, m->optlen);
 	put16(ip + 2, total);
 	put32(tcp + 4, m->seq);
 	put32(tcp + 8, m->flags & TH_ACK ? c->rcv_nxt : 0);
@@ -755,8 +758,7 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 		put32(tcp + TCP_HLEN_ + 4, ts[0]);
 		put32(tcp + TCP_HLEN_ + 8, ts[1]);
 	}
-	store_sum(tcp + 16,
-		  (uint16_t)~csum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
+	store_sum(tcp + 16, (uint16_t)~csum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
 	meta.hdr_len = (uint16_t)meta.len;
 	engine_xmit(e, &iov, 1, &meta, s->looped);
 }

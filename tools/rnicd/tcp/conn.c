@@ -50,7 +50,7 @@ static void opts_defaults(struct tcp_opts *o)
 	o->finwait_ms = o->finwait_ms ? o->finwait_ms : 60000;
 }
 
-int opts_check(struct tcp_engine *e, struct tcp_opts *o, uint32_t nexthop)
+int tcp_opts_check(struct tcp_engine *e, struct tcp_opts *o, uint32_t nexthop)
 {
 	if (nexthop >= e->cfg.max_nexthops || !e->nexthops[nexthop].valid)
 		return -EINVAL;
@@ -95,7 +95,7 @@ static uint32_t path_mss(const struct tcp_conn *c)
 	return c->opts.mss ? min_u32(mss, c->opts.mss) : mss;
 }
 
-void conn_set_mss(struct tcp_conn *c)
+void tcp_conn_set_mss(struct tcp_conn *c)
 {
 	uint32_t mss = min_u32(path_mss(c), c->peer_mss);
 
@@ -103,7 +103,7 @@ void conn_set_mss(struct tcp_conn *c)
 }
 
 /* What a SYN or SYN-ACK of the peer settles */
-void conn_options(struct tcp_conn *c, const struct seg_in *s)
+void tcp_conn_options(struct tcp_conn *c, const struct seg_in *s)
 {
 	c->peer_mss = (uint16_t)(s->mss ? max_u32(s->mss, MSS_MIN) : MSS_DEFAULT);
 	c->ts_on = c->opts.timestamps && s->ts;
@@ -116,13 +116,13 @@ void conn_options(struct tcp_conn *c, const struct seg_in *s)
 		c->ts_recent = s->tsval;
 		c->ts_recent_ns = c->e->now;
 	}
-	conn_set_mss(c);
+	tcp_conn_set_mss(c);
 }
 
 /* ---------------------------------------------------------------- life */
 
 /* RFC 9293 3.4.1, RFC 6528: a 4 us clock plus a keyed hash of the tuple */
-uint32_t conn_isn(struct tcp_engine *e, const struct flow *f)
+uint32_t tcp_conn_isn(struct tcp_engine *e, const struct flow *f)
 {
 	return (uint32_t)siphash_words(&e->isn_key, f->w, 5) + (uint32_t)(e->now / 4000);
 }
@@ -142,8 +142,8 @@ static bool conn_alloc(struct tcp_conn *c)
 }
 
 /* Everything but the state, and the demux entry */
-struct tcp_conn *conn_new(struct tcp_engine *e, uint32_t id, const struct tcp_tuple *t,
-			  const struct tcp_opts *opts, uint32_t nexthop, void *user)
+struct tcp_conn *tcp_conn_new(struct tcp_engine *e, uint32_t id, const struct tcp_tuple *t,
+			      const struct tcp_opts *opts, uint32_t nexthop, void *user)
 {
 	struct tcp_conn *c = calloc(1, sizeof(*c));
 	struct flow f;
@@ -164,19 +164,19 @@ struct tcp_conn *conn_new(struct tcp_engine *e, uint32_t id, const struct tcp_tu
 	list_init(&c->pending);
 	list_init(&c->zombie);
 	if (!conn_alloc(c)) {
-		conn_destroy(c);
+		tcp_conn_destroy(c);
 		return NULL;
 	}
 	flow_from_tuple(&f, t);
 	c->ts_off = (uint32_t)(siphash_words(&e->isn_key, f.w, 5) >> 32);
-	c->iss = conn_isn(e, &f);
+	c->iss = tcp_conn_isn(e, &f);
 	c->my_mss = (uint16_t)path_mss(c);
 	c->rcv_mss = MSS_DEFAULT;
 	c->rcv_shift = opts->wscale ? window_shift(opts) : 0;
 	settle_window(c);
 	c->rto = RTO_INIT;
 	c->last_rx_ns = e->now;
-	conn_set_mss(c);
+	tcp_conn_set_mss(c);
 	tmpl_build(c);
 	e->conns[id] = c;
 	return c;
@@ -193,10 +193,10 @@ static void set_iss(struct tcp_conn *c, uint32_t iss)
 	c->high_rxt = iss;
 }
 
-void conn_unlink(struct tcp_conn *c)
+void tcp_conn_unlink(struct tcp_conn *c)
 {
 	flow_remove(c->e, &c->node);
-	timers_stop(c);
+	tcp_timers_stop(c);
 	if (c->is_pending) {
 		list_del(&c->pending);
 		c->is_pending = false;
@@ -206,7 +206,7 @@ void conn_unlink(struct tcp_conn *c)
 	c->sbuf = NULL;
 }
 
-void conn_destroy(struct tcp_conn *c)
+void tcp_conn_destroy(struct tcp_conn *c)
 {
 	if (c->reass.chunk)
 		rx_release(c);
@@ -218,35 +218,36 @@ void conn_destroy(struct tcp_conn *c)
 	free(c);
 }
 
-void conn_event(struct tcp_conn *c, enum tcp_event ev, uint32_t info)
+void tcp_conn_event(struct tcp_conn *c, enum tcp_event ev, uint32_t info)
 {
 	if (!c->freed)
 		c->e->ops->event(c->e->ctx, c, ev, info);
 }
 
-void conn_terminal(struct tcp_conn *c, enum tcp_event ev, uint32_t info)
+void tcp_conn_terminal(struct tcp_conn *c, enum tcp_event ev, uint32_t info)
 {
 	if (c->terminal)
 		return;
 	c->terminal = true;
 	c->state = TCPS_CLOSED;
-	conn_unlink(c);
-	conn_event(c, ev, info);
+	tcp_conn_unlink(c);
+	tcp_conn_event(c, ev, info);
 }
 
-void conn_established(struct tcp_conn *c)
+void tcp_conn_established(struct tcp_conn *c)
 {
 	c->state = c->fin_queued ? TCPS_FIN_WAIT_1 : TCPS_ESTABLISHED;
 	c->txt = TXT_NONE;
-	timer_clear(c, TM_TX);
+	tcp_timer_clear(c, TM_TX);
 	if (c->syn_sent > 1 && !c->srtt)
 		c->rto = RTO_AFTER_SYN_LOSS;
 	c->backoff = 0;
 	cwnd_init(c);
 	c->e->stats.established++;
 	if (c->opts.keepalive)
-		timer_set(c, TM_KEEP, c->e->now + (uint64_t)c->opts.keep_idle_ms * TCP_NS_PER_MS);
-	conn_event(c, TCP_EV_ESTABLISHED, 0);
+		tcp_timer_set(c, TM_KEEP,
+			      c->e->now + (uint64_t)c->opts.keep_idle_ms * TCP_NS_PER_MS);
+	tcp_conn_event(c, TCP_EV_ESTABLISHED, 0);
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -280,7 +281,7 @@ static int open_locked(struct tcp_engine *e, const struct tcp_open_params *p)
 
 	rc = tuple_check(&p->tuple);
 	if (!rc)
-		rc = opts_check(e, &opts, p->nexthop);
+		rc = tcp_opts_check(e, &opts, p->nexthop);
 	if (rc)
 		return rc;
 	if (p->id >= e->cfg.max_conns)
@@ -291,7 +292,7 @@ static int open_locked(struct tcp_engine *e, const struct tcp_open_params *p)
 	n = flow_find(e, &f, flow_hash(e, &f));
 	if (n && n->kind != FLOW_TIMEWAIT)
 		return -EADDRINUSE;
-	c = conn_new(e, p->id, &p->tuple, &opts, p->nexthop, p->user);
+	c = tcp_conn_new(e, p->id, &p->tuple, &opts, p->nexthop, p->user);
 	if (!c)
 		return -ENOMEM;
 	if (n) {
@@ -327,7 +328,7 @@ static int accept_locked(struct tcp_engine *e, struct held_syn *h, uint32_t id, 
 			   .sackok = h->info.sack};
 	struct tcp_opts opts = *o;
 	struct tcp_conn *c;
-	int rc = opts_check(e, &opts, nexthop);
+	int rc = tcp_opts_check(e, &opts, nexthop);
 
 	if (rc)
 		return rc;
@@ -335,7 +336,7 @@ static int accept_locked(struct tcp_engine *e, struct held_syn *h, uint32_t id, 
 		return -EINVAL;
 	if (e->conns[id])
 		return -EEXIST;
-	c = conn_new(e, id, &h->info.tuple, &opts, nexthop, user);
+	c = tcp_conn_new(e, id, &h->info.tuple, &opts, nexthop, user);
 	if (!c)
 		return -ENOMEM;
 	set_iss(c, c->iss);
@@ -347,7 +348,7 @@ static int accept_locked(struct tcp_engine *e, struct held_syn *h, uint32_t id, 
 	c->max_wnd = h->wnd;
 	c->snd_wl1 = h->seq;
 	c->snd_wl2 = c->iss;
-	conn_options(c, &s);
+	tcp_conn_options(c, &s);
 	c->rcv_adv = c->rcv_nxt + min_u32(c->rcv_wnd, 65535);
 	c->state = TCPS_SYN_RCVD;
 	e->stats.opens_passive++;
@@ -472,7 +473,7 @@ static int send_locked(struct tcp_conn *c, const void *data, size_t len)
 	}
 	stream_copy(c, data, len);
 	stream_cut(c, (uint32_t)len);
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 	return 0;
 }
 
@@ -504,7 +505,7 @@ static int send_record_locked(struct tcp_conn *c, const struct tcp_record *r, un
 	g = ring_push(c, SEG_REC | (flags & TCP_REC_PUSH ? SEG_PSH : 0), r->len);
 	g->cookie[0] = r->cookie[0];
 	g->cookie[1] = r->cookie[1];
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 	return 0;
 }
 
@@ -550,7 +551,7 @@ void tcp_pull(struct tcp_conn *c)
 	engine_enter(e);
 	if (!c->terminal) {
 		c->want_pull = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	}
 	engine_leave(e);
 }
@@ -563,14 +564,14 @@ uint32_t tcp_emss(const struct tcp_conn *c)
 /* ---------------------------------------------------------------- closing */
 
 /* Move on when all is done in both directions, and the receiver took all bytes */
-void conn_close_progress(struct tcp_conn *c)
+void tcp_conn_close_progress(struct tcp_conn *c)
 {
 	if (c->terminal || !c->fin_event || !c->fin_acked)
 		return;
 	if (c->state == TCPS_CLOSING || c->state == TCPS_FIN_WAIT_2)
 		timewait_enter(c);
 	else if (c->state == TCPS_LAST_ACK)
-		conn_terminal(c, TCP_EV_CLOSED, 0);
+		tcp_conn_terminal(c, TCP_EV_CLOSED, 0);
 }
 
 static int close_locked(struct tcp_conn *c)
@@ -580,7 +581,7 @@ static int close_locked(struct tcp_conn *c)
 	if (c->fin_queued)
 		return 0;
 	if (c->state == TCPS_SYN_SENT) {
-		conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
+		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
 		return 0;
 	}
 	c->fin_queued = true;
@@ -590,7 +591,7 @@ static int close_locked(struct tcp_conn *c)
 		c->state = TCPS_FIN_WAIT_1;
 	else if (c->state == TCPS_CLOSE_WAIT)
 		c->state = TCPS_LAST_ACK;
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 	return 0;
 }
 
@@ -620,7 +621,7 @@ int tcp_abort(struct tcp_conn *c)
 		return -EPIPE;
 	engine_enter(e);
 	abort_rst(c);
-	conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
+	tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
 	engine_leave(e);
 	return 0;
 }
@@ -636,7 +637,7 @@ void tcp_conn_free(struct tcp_conn *c)
 	c->freed = true;
 	if (!c->terminal) {
 		abort_rst(c);
-		conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
+		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_LOCAL);
 	}
 	e->conns[c->id] = NULL;
 	list_add_tail(&e->zombies, &c->zombie);
@@ -656,8 +657,8 @@ int tcp_update(struct tcp_conn *c, uint32_t nexthop, uint8_t dscp)
 	c->opts.dscp = dscp;
 	c->pmtu = UINT32_MAX;
 	tmpl_build(c);
-	conn_set_mss(c);
-	conn_schedule(c);
+	tcp_conn_set_mss(c);
+	tcp_conn_schedule(c);
 	engine_leave(e);
 	return 0;
 }

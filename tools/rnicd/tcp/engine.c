@@ -124,7 +124,7 @@ void tcp_engine_free(struct tcp_engine *e)
 		return;
 	for (uint32_t i = 0; i < e->cfg.max_conns; i++)
 		if (e->conns[i])
-			conn_destroy(e->conns[i]);
+			tcp_conn_destroy(e->conns[i]);
 	engine_dealloc(e);
 }
 
@@ -226,7 +226,7 @@ void engine_enter(struct tcp_engine *e)
 		e->now = e->ops->now(e->ctx);
 }
 
-void conn_schedule(struct tcp_conn *c)
+void tcp_conn_schedule(struct tcp_conn *c)
 {
 	if (c->is_pending || c->in_output || c->terminal)
 		return;
@@ -242,7 +242,7 @@ static void run_pending(struct tcp_engine *e)
 		list_del(&c->pending);
 		c->is_pending = false;
 		if (!c->terminal)
-			conn_output(c);
+			tcp_conn_output(c);
 	}
 }
 
@@ -252,7 +252,7 @@ static void reap_zombies(struct tcp_engine *e)
 		struct tcp_conn *c = container_of_(e->zombies.next, struct tcp_conn, zombie);
 
 		list_del(&c->zombie);
-		conn_destroy(c);
+		tcp_conn_destroy(c);
 	}
 }
 
@@ -296,7 +296,7 @@ void tcp_engine_run(struct tcp_engine *e, uint64_t now_ns)
 {
 	if (!e->depth++)
 		e->now = now_ns;
-	timers_run(e);
+	tcp_timers_run(e);
 	engine_leave(e);
 }
 
@@ -386,8 +386,8 @@ static void nexthop_changed(struct tcp_engine *e, uint32_t idx)
 			continue;
 		c->pmtu = UINT32_MAX;
 		tmpl_build(c);
-		conn_set_mss(c);
-		conn_schedule(c);
+		tcp_conn_set_mss(c);
+		tcp_conn_schedule(c);
 	}
 }
 

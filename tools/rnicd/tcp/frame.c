@@ -6,7 +6,7 @@
 
 /* ---------------------------------------------------------------- checksums (RFC 1071) */
 
-uint16_t csum_fold(uint32_t sum)
+uint16_t tcp_sum_fold(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -17,7 +17,7 @@ static uint16_t fold64(uint64_t sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffffffff) + (sum >> 32);
-	return csum_fold((uint32_t)sum);
+	return tcp_sum_fold((uint32_t)sum);
 }
 
 /* Sums 32-bit words into a 64-bit accumulator, four lanes so that it vectorises */
@@ -63,22 +63,22 @@ uint32_t tcp_sum(uint32_t sum, const void *data, size_t len)
 		memcpy(&w, rest, 4);
 		acc += w;
 	}
-	return (uint32_t)fold64(acc) + csum_fold(sum);
+	return (uint32_t)fold64(acc) + tcp_sum_fold(sum);
 }
 
-uint32_t csum_iov(const struct iovec *iov, unsigned int cnt)
+uint32_t tcp_sum_iov(const struct iovec *iov, unsigned int cnt)
 {
 	uint32_t sum = 0;
 	size_t pos = 0;
 
 	for (unsigned int i = 0; i < cnt; i++) {
-		uint16_t part = csum_fold(tcp_sum(0, iov[i].iov_base, iov[i].iov_len));
+		uint16_t part = tcp_sum_fold(tcp_sum(0, iov[i].iov_base, iov[i].iov_len));
 
 		/* a piece that starts at an odd offset has its bytes in the other halves */
 		sum += pos & 1 ? swap16(part) : part;
 		pos += iov[i].iov_len;
 	}
-	return csum_fold(sum);
+	return tcp_sum_fold(sum);
 }
 
 bool seg_checksum_ok(const struct seg_in *s)
@@ -91,7 +91,7 @@ bool seg_checksum_ok(const struct seg_in *s)
 	sum = tcp_sum(0, s->l3 + 12, 8); /* both addresses */
 	sum = tcp_sum(sum, pseudo, 4);
 	sum = tcp_sum(sum, s->l4, s->l4_len);
-	return csum_fold(sum) == 0xffff;
+	return tcp_sum_fold(sum) == 0xffff;
 }
 
 /* ---------------------------------------------------------------- headers */
@@ -103,7 +103,7 @@ static bool ip4_sum_ok(const uint8_t *ip, uint32_t ihl)
 	uint64_t sum;
 
 	if (ihl != IP4_HLEN_)
-		return csum_fold(csum_add(0, ip, ihl)) == 0xffff;
+		return tcp_sum_fold(tcp_sum(0, ip, ihl)) == 0xffff;
 	memcpy(w, ip, IP4_HLEN_);
 	sum = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
 	return fold64(sum) == 0xffff;
@@ -118,7 +118,7 @@ static enum parse_result parse_ip4(const struct tcp_engine *e, struct seg_in *s,
 
 	if (ip[0] >> 4 != 4 || ihl < IP4_HLEN_ || total < ihl || total > avail)
 		return PARSE_OTHER;
-	if (csum_fold(tcp_sum(0, ip, ihl)) != 0xffff)
+	if (!ip4_sum_ok(ip, ihl))
 		return PARSE_OTHER;
 	s->l4 = ip + ihl;
 	s->l4_len = total - ihl;

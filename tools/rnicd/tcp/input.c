@@ -16,7 +16,7 @@ static void syn_sent_open(struct tcp_conn *c, struct seg_in *s)
 	c->irs = s->seq;
 	c->rcv_nxt = s->seq + 1;
 	c->last_ack_sent = c->rcv_nxt;
-	conn_options(c, s);
+	tcp_conn_options(c, s);
 	c->rcv_adv = c->rcv_nxt + min_u32(c->rcv_wnd, 65535);
 	/* the window of a SYN is never scaled (RFC 7323 2.2) */
 	c->snd_wnd = s->wnd;
@@ -31,14 +31,14 @@ static void syn_sent_synack(struct tcp_conn *c, struct seg_in *s)
 		rtt_sample(c, c->e->now - c->last_tx_ns);
 	c->snd_una = s->ack;
 	c->ack_now = true;
-	conn_established(c);
+	tcp_conn_established(c);
 	if (c->terminal)
 		return;
 	/* whatever else came with it: text and FIN */
 	s->seq++;
 	s->flags &= (uint8_t)~TH_SYN;
 	rx_text(c, s);
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 }
 
 static void syn_sent_input(struct tcp_conn *c, struct seg_in *s)
@@ -53,7 +53,7 @@ static void syn_sent_input(struct tcp_conn *c, struct seg_in *s)
 	if (s->flags & TH_RST) {
 		c->e->stats.rst_in++;
 		if (ack_ok)
-			conn_terminal(c, TCP_EV_REFUSED, 0);
+			tcp_conn_terminal(c, TCP_EV_REFUSED, 0);
 		return;
 	}
 	if (!(s->flags & TH_SYN))
@@ -83,7 +83,7 @@ static void reject(struct tcp_conn *c, const struct seg_in *s)
 		c->ack_now = true;
 	else if (challenge_allowed(c->e, c))
 		c->ack_now = true;
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 }
 
 /* First check: sequence number. The right edge is the highest one ever announced. */
@@ -115,7 +115,7 @@ static bool paws_ok(struct tcp_conn *c, const struct seg_in *s)
 		return true;
 	if (s->len || challenge_allowed(c->e, c)) {
 		c->ack_now = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	}
 	return false;
 }
@@ -141,9 +141,9 @@ static void rst_input(struct tcp_conn *c, const struct seg_in *s)
 		return;
 	}
 	if (c->state == TCPS_SYN_RCVD && !c->passive)
-		conn_terminal(c, TCP_EV_REFUSED, 0);
+		tcp_conn_terminal(c, TCP_EV_REFUSED, 0);
 	else
-		conn_terminal(c, TCP_EV_PEER_RST, 0);
+		tcp_conn_terminal(c, TCP_EV_PEER_RST, 0);
 }
 
 /* A SYN of the handshake that comes again; false: drop it */
@@ -174,9 +174,9 @@ static bool syn_rcvd_ack(struct tcp_conn *c, const struct seg_in *s)
 	c->max_wnd = max_u32(c->max_wnd, c->snd_wnd);
 	c->snd_wl1 = s->seq;
 	c->snd_wl2 = s->ack;
-	conn_established(c);
+	tcp_conn_established(c);
 	if (!c->terminal)
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	return !c->terminal;
 }
 
@@ -330,7 +330,7 @@ static bool icmp_quotes(struct tcp_engine *e, const struct seg_in *s, struct tcp
 	struct flow_node *n;
 	struct flow f;
 
-	if (s->l4_len < 8 + IP4_HLEN_ + 8 || csum_fold(tcp_sum(0, s->l4, s->l4_len)) != 0xffff)
+	if (s->l4_len < 8 + IP4_HLEN_ + 8 || tcp_sum_fold(tcp_sum(0, s->l4, s->l4_len)) != 0xffff)
 		return false;
 	ihl = (q[0] & 15) * 4u;
 	if (q[0] >> 4 != 4 || ihl < IP4_HLEN_ || s->l4_len < 8 + ihl + 8 || q[9] != IPPROTO_TCP_)
@@ -356,7 +356,7 @@ static void icmp_frag_needed(struct tcp_conn *c, uint32_t mtu)
 	if (mtu < PMTU_MIN || mtu >= c->pmtu)
 		return;
 	c->pmtu = mtu;
-	conn_set_mss(c);
+	tcp_conn_set_mss(c);
 	if (c->emss < old)
 		pmtu_shrunk(c);
 }
@@ -380,5 +380,5 @@ void icmp_input(struct tcp_engine *e, struct seg_in *s)
 	if (s->l4[1] == 4)
 		icmp_frag_needed(c, get16(s->l4 + 6));
 	else if (c->state <= TCPS_SYN_RCVD && icmp_hard(s->l4[1]))
-		conn_terminal(c, TCP_EV_UNREACH, 3u << 8 | s->l4[1]);
+		tcp_conn_terminal(c, TCP_EV_UNREACH, 3u << 8 | s->l4[1]);
 }

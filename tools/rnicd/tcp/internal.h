@@ -559,17 +559,17 @@ enum parse_result frame_parse(const struct tcp_engine *e, struct seg_in *s);
 bool seg_parse_header(struct seg_in *s);
 bool seg_checksum_ok(const struct seg_in *s);
 uint32_t tcp_sum(uint32_t sum, const void *data, size_t len);
-uint32_t csum_iov(const struct iovec *iov, unsigned int cnt);
-uint16_t csum_fold(uint32_t sum);
+uint32_t tcp_sum_iov(const struct iovec *iov, unsigned int cnt);
+uint16_t tcp_sum_fold(uint32_t sum);
 
 /* ---------------------------------------------------------------- timer.c */
 
-void timer_set(struct tcp_conn *c, enum timer_slot slot, uint64_t due);
-void timer_clear(struct tcp_conn *c, enum timer_slot slot);
-void timers_stop(struct tcp_conn *c);
-void timers_run(struct tcp_engine *e);
+void tcp_timer_set(struct tcp_conn *c, enum timer_slot slot, uint64_t due);
+void tcp_timer_clear(struct tcp_conn *c, enum timer_slot slot);
+void tcp_timers_stop(struct tcp_conn *c);
+void tcp_timers_run(struct tcp_engine *e);
 
-static inline bool timer_on(const struct tcp_conn *c, enum timer_slot slot)
+static inline bool tcp_timer_on(const struct tcp_conn *c, enum timer_slot slot)
 {
 	return c->due[slot] != TCP_NO_DEADLINE;
 }
@@ -578,25 +578,25 @@ static inline bool timer_on(const struct tcp_conn *c, enum timer_slot slot)
 
 void engine_enter(struct tcp_engine *e);
 void engine_leave(struct tcp_engine *e);
-void conn_schedule(struct tcp_conn *c);
+void tcp_conn_schedule(struct tcp_conn *c);
 int engine_xmit(struct tcp_engine *e, const struct iovec *iov, int cnt,
 		const struct tcp_tx_meta *meta, bool loop);
 bool challenge_allowed(struct tcp_engine *e, struct tcp_conn *c);
 
 /* ---------------------------------------------------------------- conn.c */
 
-int opts_check(struct tcp_engine *e, struct tcp_opts *o, uint32_t nexthop);
-struct tcp_conn *conn_new(struct tcp_engine *e, uint32_t id, const struct tcp_tuple *t,
-			  const struct tcp_opts *opts, uint32_t nexthop, void *user);
-void conn_unlink(struct tcp_conn *c);
-void conn_destroy(struct tcp_conn *c);
-void conn_set_mss(struct tcp_conn *c);
-void conn_established(struct tcp_conn *c);
-void conn_terminal(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
-void conn_event(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
-void conn_close_progress(struct tcp_conn *c);
-void conn_options(struct tcp_conn *c, const struct seg_in *s);
-uint32_t conn_isn(struct tcp_engine *e, const struct flow *f);
+int tcp_opts_check(struct tcp_engine *e, struct tcp_opts *o, uint32_t nexthop);
+struct tcp_conn *tcp_conn_new(struct tcp_engine *e, uint32_t id, const struct tcp_tuple *t,
+			      const struct tcp_opts *opts, uint32_t nexthop, void *user);
+void tcp_conn_unlink(struct tcp_conn *c);
+void tcp_conn_destroy(struct tcp_conn *c);
+void tcp_conn_set_mss(struct tcp_conn *c);
+void tcp_conn_established(struct tcp_conn *c);
+void tcp_conn_terminal(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
+void tcp_conn_event(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
+void tcp_conn_close_progress(struct tcp_conn *c);
+void tcp_conn_options(struct tcp_conn *c, const struct seg_in *s);
+uint32_t tcp_conn_isn(struct tcp_engine *e, const struct flow *f);
 
 /* ---------------------------------------------------------------- timewait.c */
 
@@ -633,7 +633,7 @@ unsigned int rx_sack_blocks(struct tcp_conn *c, struct sack_block *b, unsigned i
 /* ---------------------------------------------------------------- output.c */
 
 void tmpl_build(struct tcp_conn *c);
-void conn_output(struct tcp_conn *c);
+void tcp_conn_output(struct tcp_conn *c);
 void send_syn(struct tcp_conn *c);
 int send_ack(struct tcp_conn *c);
 void send_rst(struct tcp_conn *c);

@@ -249,16 +249,16 @@ static void emit_checksums(struct tcp_conn *c, const struct emit *m, uint8_t *ip
 	uint32_t l4 = TCP_HLEN_ + m->optlen + m->len;
 	uint32_t sum = c->tcp_sum + htons((uint16_t)l4);
 
-	store_sum(ip + 10, (uint16_t)~csum_fold(c->ip_sum + htons((uint16_t)(l4 + IP4_HLEN_))));
+	store_sum(ip + 10, (uint16_t)~tcp_sum_fold(c->ip_sum + htons((uint16_t)(l4 + IP4_HLEN_))));
 	if (e->cfg.tx_flags & TCP_CFG_TX_CSUM || loop) {
-		store_sum(tcp + 16, csum_fold(sum));
+		store_sum(tcp + 16, tcp_sum_fold(sum));
 		meta->flags |= TCP_TX_CSUM_PARTIAL;
 		return;
 	}
 	sum = tcp_sum(sum, tcp, TCP_HLEN_ + m->optlen);
 	if (cnt > 1)
-		sum += csum_iov(&e->iov[1], (unsigned int)cnt - 1);
-	store_sum(tcp + 16, (uint16_t)~csum_fold(sum));
+		sum += tcp_sum_iov(&e->iov[1], (unsigned int)cnt - 1);
+	store_sum(tcp + 16, (uint16_t)~tcp_sum_fold(sum));
 }
 
 /* The segment carries the newest ACK and window */
@@ -361,7 +361,7 @@ void send_syn(struct tcp_conn *c)
 	c->syn_sent++;
 	c->last_tx_ns = c->e->now;
 	c->txt = TXT_SYN;
-	timer_set(c, TM_TX, c->e->now + min_u64(RTO_INIT << doublings, c->e->cfg.max_rto_ns));
+	tcp_timer_set(c, TM_TX, c->e->now + min_u64(RTO_INIT << doublings, c->e->cfg.max_rto_ns));
 }
 
 /* ---------------------------------------------------------------- data */
@@ -622,7 +622,7 @@ int send_persist(struct tcp_conn *c)
 	}
 	if (rc && rc != -EAGAIN) {
 		send_rst(c);
-		conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
+		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
 	}
 	return rc;
 }
@@ -700,7 +700,7 @@ static int output_data(struct tcp_conn *c)
 }
 
 /* All that the connection has to send now: lost segments, new ones, an ACK */
-void conn_output(struct tcp_conn *c)
+void tcp_conn_output(struct tcp_conn *c)
 {
 	int rc = 0;
 
@@ -714,7 +714,7 @@ void conn_output(struct tcp_conn *c)
 		wait_for_wire(c);
 	} else if (rc < 0) {
 		send_rst(c);
-		conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
+		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
 		return;
 	}
 	tx_timer_update(c, false);
@@ -745,7 +745,7 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 	ip[9] = IPPROTO_TCP_;
 	memcpy(ip + 12, s->l3 + 16, 4);
 	memcpy(ip + 16, s->l3 + 12, 4);
-	store_sum(ip + 10, (uint16_t)~csum_fold(tcp_sum(0, ip, IP4_HLEN_)));
+	store_sum(ip + 10, (uint16_t)~tcp_sum_fold(tcp_sum(0, ip, IP4_HLEN_)));
 	put16(tcp, s->tuple.lport);
 	put16(tcp + 2, s->tuple.rport);
 	put32(tcp + 4, seq);
@@ -758,7 +758,8 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 		put32(tcp + TCP_HLEN_ + 4, ts[0]);
 		put32(tcp + TCP_HLEN_ + 8, ts[1]);
 	}
-	store_sum(tcp + 16, (uint16_t)~csum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
+	store_sum(tcp + 16,
+		  (uint16_t)~tcp_sum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
 	meta.hdr_len = (uint16_t)meta.len;
 	engine_xmit(e, &iov, 1, &meta, s->looped);
 }

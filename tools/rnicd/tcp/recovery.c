@@ -496,10 +496,10 @@ static void detect_sack(struct tcp_conn *c, const struct ack_result *r)
 		enter_recovery(c, true);
 	if (wait) {
 		c->txt = TXT_REO;
-		timer_set(c, TM_TX, c->e->now + max_u64(wait, REO_MIN_NS));
+		tcp_timer_set(c, TM_TX, c->e->now + max_u64(wait, REO_MIN_NS));
 	} else if (c->txt == TXT_REO) {
 		c->txt = TXT_NONE;
-		timer_clear(c, TM_TX);
+		tcp_timer_clear(c, TM_TX);
 	}
 }
 
@@ -539,11 +539,11 @@ static void fin_acked(struct tcp_conn *c)
 	if (c->state == TCPS_FIN_WAIT_1) {
 		c->state = TCPS_FIN_WAIT_2;
 		if (c->opts.finwait_ms != UINT32_MAX)
-			timer_set(c, TM_KEEP,
-				  c->e->now + (uint64_t)c->opts.finwait_ms * TCP_NS_PER_MS);
+			tcp_timer_set(c, TM_KEEP,
+				      c->e->now + (uint64_t)c->opts.finwait_ms * TCP_NS_PER_MS);
 	}
-	conn_event(c, TCP_EV_FIN_ACKED, 0);
-	conn_close_progress(c);
+	tcp_conn_event(c, TCP_EV_FIN_ACKED, 0);
+	tcp_conn_close_progress(c);
 }
 
 static void count_dupack(struct tcp_conn *c, const struct seg_in *s, const struct ack_result *r)
@@ -582,7 +582,7 @@ void ack_input(struct tcp_conn *c, const struct seg_in *s)
 		fin_acked(c);
 	if (!c->terminal &&
 	    (r.acked || r.sacked || r.wnd_changed || c->lost || c->want_pull || c->next != c->tail))
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 }
 
 /* ---------------------------------------------------------------- timers */
@@ -611,7 +611,7 @@ static bool tlp_eligible(const struct tcp_conn *c)
 static void arm(struct tcp_conn *c, enum tx_timer kind, uint64_t after)
 {
 	c->txt = kind;
-	timer_set(c, TM_TX, c->e->now + after);
+	tcp_timer_set(c, TM_TX, c->e->now + after);
 }
 
 /*
@@ -626,18 +626,18 @@ void tx_timer_update(struct tcp_conn *c, bool restart)
 		return;
 	if (!in_flight(c)) {
 		if (c->next != c->tail && c->state >= TCPS_ESTABLISHED) {
-			if (c->txt != TXT_PERSIST || !timer_on(c, TM_TX))
+			if (c->txt != TXT_PERSIST || !tcp_timer_on(c, TM_TX))
 				arm(c, TXT_PERSIST, rto);
 		} else if (c->txt != TXT_NONE) {
 			c->txt = TXT_NONE;
-			timer_clear(c, TM_TX);
+			tcp_timer_clear(c, TM_TX);
 		}
 		return;
 	}
 	if (c->txt == TXT_REO)
 		return;
 	/* RFC 8985 7.2: new data turns a running RTO into a PTO; RFC 6298 5.1: else it runs on */
-	if (!restart && timer_on(c, TM_TX) && (c->txt == TXT_PTO || c->txt == TXT_RTO)) {
+	if (!restart && tcp_timer_on(c, TM_TX) && (c->txt == TXT_PTO || c->txt == TXT_RTO)) {
 		if (c->txt == TXT_RTO && tlp_eligible(c) && pto_time(c) < rto)
 			arm(c, TXT_PTO, pto_time(c));
 		return;
@@ -652,7 +652,7 @@ static void give_up(struct tcp_conn *c, enum tcp_timer_kind kind)
 {
 	if (kind != TCP_TIMEOUT_SYN || c->state == TCPS_SYN_RCVD)
 		send_rst(c);
-	conn_terminal(c, TCP_EV_TIMEOUT, kind);
+	tcp_conn_terminal(c, TCP_EV_TIMEOUT, kind);
 }
 
 static void syn_timeout(struct tcp_conn *c)
@@ -726,7 +726,7 @@ void rto_fired(struct tcp_conn *c)
 		c->backoff++;
 	}
 	arm(c, TXT_RTO, rto_now(c));
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 }
 
 void pto_fired(struct tcp_conn *c)
@@ -753,7 +753,7 @@ void reo_fired(struct tcp_conn *c)
 		arm(c, TXT_REO, max_u64(wait, REO_MIN_NS));
 	else
 		tx_timer_update(c, true);
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 }
 
 void persist_fired(struct tcp_conn *c)
@@ -788,5 +788,5 @@ void pmtu_shrunk(struct tcp_conn *c)
 		return;
 	if (c->ca == CA_OPEN)
 		enter_recovery(c, false);
-	conn_schedule(c);
+	tcp_conn_schedule(c);
 }

@@ -390,8 +390,8 @@ void rx_fin_check(struct tcp_conn *c)
 	if (!c->fin_done || c->held || c->fin_event)
 		return;
 	c->fin_event = true;
-	conn_event(c, TCP_EV_PEER_FIN, 0);
-	conn_close_progress(c);
+	tcp_conn_event(c, TCP_EV_PEER_FIN, 0);
+	tcp_conn_close_progress(c);
 }
 
 /* ---------------------------------------------------------------- text */
@@ -431,9 +431,9 @@ static void ack_policy(struct tcp_conn *c, const struct seg_in *s, uint32_t len)
 		c->rcv_mss = min_u32(len, c->my_mss);
 	if (s->flags & TH_PSH || c->unacked >= 2 * c->rcv_mss)
 		c->ack_now = true;
-	else if (!c->ack_now && !timer_on(c, TM_ACK))
-		timer_set(c, TM_ACK, c->e->now + DELACK_NS);
-	conn_schedule(c);
+	else if (!c->ack_now && !tcp_timer_on(c, TM_ACK))
+		tcp_timer_set(c, TM_ACK, c->e->now + DELACK_NS);
+	tcp_conn_schedule(c);
 }
 
 static void text(struct tcp_conn *c, struct seg_in *s)
@@ -460,7 +460,7 @@ void rx_text(struct tcp_conn *c, struct seg_in *s)
 		return;
 	if (c->fin_done) { /* only a FIN that comes again passed the sequence check */
 		c->ack_now = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 		return;
 	}
 	if (s->len)
@@ -473,7 +473,7 @@ void rx_text(struct tcp_conn *c, struct seg_in *s)
 		c->fin_seen = true;
 		c->fin_seq = fin_at;
 		c->ack_now = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	}
 	rx_fin_check(c);
 }
@@ -490,7 +490,7 @@ void tcp_rx_resume(struct tcp_conn *c)
 	/* RFC 9293 3.8.6.2.2: tell the peer once the window has opened by a good piece */
 	if (!c->terminal && rx_window(c) >= before + min_u32(c->rcv_wnd / 2, c->my_mss)) {
 		c->ack_now = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	}
 	rx_fin_check(c);
 	engine_leave(e);

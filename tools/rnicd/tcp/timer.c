@@ -69,7 +69,7 @@ static uint64_t earliest(const struct tcp_conn *c)
 	return min_u64(c->due[TM_TX], min_u64(c->due[TM_ACK], c->due[TM_KEEP]));
 }
 
-void timer_set(struct tcp_conn *c, enum timer_slot slot, uint64_t due)
+void tcp_timer_set(struct tcp_conn *c, enum timer_slot slot, uint64_t due)
 {
 	struct tcp_engine *e = c->e;
 
@@ -84,12 +84,12 @@ void timer_set(struct tcp_conn *c, enum timer_slot slot, uint64_t due)
 	}
 }
 
-void timer_clear(struct tcp_conn *c, enum timer_slot slot)
+void tcp_timer_clear(struct tcp_conn *c, enum timer_slot slot)
 {
 	c->due[slot] = TCP_NO_DEADLINE; /* the heap finds out when the key expires */
 }
 
-void timers_stop(struct tcp_conn *c)
+void tcp_timers_stop(struct tcp_conn *c)
 {
 	for (int i = 0; i < TM_SLOTS; i++)
 		c->due[i] = TCP_NO_DEADLINE;
@@ -123,23 +123,23 @@ static void keepalive_fired(struct tcp_conn *c)
 	uint64_t quiet = c->e->now - c->last_rx_ns;
 
 	if (quiet < idle && !c->keep_sent) {
-		timer_set(c, TM_KEEP, c->last_rx_ns + idle);
+		tcp_timer_set(c, TM_KEEP, c->last_rx_ns + idle);
 		return;
 	}
 	/* RFC 9293 3.8.4: only when no data is under way; the retransmission timer watches that */
 	if (c->head != c->tail) {
-		timer_set(c, TM_KEEP, c->e->now + idle);
+		tcp_timer_set(c, TM_KEEP, c->e->now + idle);
 		return;
 	}
 	if (c->keep_sent >= c->opts.keep_count) {
 		send_rst(c);
-		conn_terminal(c, TCP_EV_TIMEOUT, TCP_TIMEOUT_KEEPALIVE);
+		tcp_conn_terminal(c, TCP_EV_TIMEOUT, TCP_TIMEOUT_KEEPALIVE);
 		return;
 	}
 	c->keep_sent++;
 	c->e->stats.keepalives++;
 	send_keepalive(c);
-	timer_set(c, TM_KEEP, c->e->now + (uint64_t)c->opts.keep_intvl_ms * TCP_NS_PER_MS);
+	tcp_timer_set(c, TM_KEEP, c->e->now + (uint64_t)c->opts.keep_intvl_ms * TCP_NS_PER_MS);
 }
 
 static void long_timer_fired(struct tcp_conn *c)
@@ -149,7 +149,7 @@ static void long_timer_fired(struct tcp_conn *c)
 		return;
 	}
 	send_rst(c);
-	conn_terminal(c, TCP_EV_TIMEOUT, TCP_TIMEOUT_FINWAIT);
+	tcp_conn_terminal(c, TCP_EV_TIMEOUT, TCP_TIMEOUT_FINWAIT);
 }
 
 static void conn_timers(struct tcp_conn *c)
@@ -159,7 +159,7 @@ static void conn_timers(struct tcp_conn *c)
 	if (c->due[TM_ACK] <= now) {
 		c->due[TM_ACK] = TCP_NO_DEADLINE;
 		c->ack_now = true;
-		conn_schedule(c);
+		tcp_conn_schedule(c);
 	}
 	if (c->due[TM_TX] <= now) {
 		c->due[TM_TX] = TCP_NO_DEADLINE;
@@ -186,7 +186,7 @@ static void heap_settle(struct tcp_engine *e, struct tcp_conn *c)
 	heap_down(e, c->heap_pos);
 }
 
-void timers_run(struct tcp_engine *e)
+void tcp_timers_run(struct tcp_engine *e)
 {
 	uint32_t budget = e->heap_len + 1;
 

@@ -49,7 +49,7 @@ void timewait_enter(struct tcp_conn *c)
 	timewait_restart(e, tw);
 	flow_remove(e, &c->node);
 	flow_insert(e, &tw->node, FLOW_TIMEWAIT, &f);
-	conn_terminal(c, TCP_EV_CLOSED, 0);
+	tcp_conn_terminal(c, TCP_EV_CLOSED, 0);
 }
 
 void timewait_expire(struct tcp_engine *e)

@@ -225,6 +225,7 @@ struct iw_tx {
  * struct iw_rx - reception
  * @stopped: an error was met, all further bytes are dropped
  * @first_seen: a valid FPDU came
+ * @fin: the peer's FIN came
  * @acc: FPDU that did not come in one piece; NULL until that happens
  * @acc_len: bytes in @acc
  * @msn: next one expected, per queue
@@ -233,6 +234,7 @@ struct iw_tx {
 struct iw_rx {
 	bool stopped;
 	bool first_seen;
+	bool fin;
 	u8 *acc;
 	u32 acc_len;
 	u32 msn[DDP_QN_COUNT];

@@ -315,10 +315,11 @@ void iw_conn_lost(struct iw_qp *qp)
 
 void iw_peer_fin(struct iw_qp *qp)
 {
+	qp->rx.fin = true;
 	if (qp->state == ORNIC_QPS_ERROR)
 		return;
-	/* The peer has all that it asked for, and we have finished: the rest is up to TCP. */
-	if (qp->state == ORNIC_QPS_CLOSING && qp->tx.fin)
+	/* Both ends close: the peer still takes what we have to say, but answers no Read. */
+	if (qp->state == ORNIC_QPS_CLOSING && qp->tx.orq_pi == qp->tx.orq_ci)
 		return;
 	iw_qp_fail(qp, ORNIC_SYN_CONN_LOST,
 		   qp->state == ORNIC_QPS_CLOSING ? IW_END_FIN : IW_END_KEEP);

@@ -367,6 +367,10 @@ enum iw_sq_next iw_sq_next(struct iw_qp *qp, struct iw_wr **out)
 	wr = iw_sq_wr(qp, qp->tx.next_wr);
 	if (!wr_may_start(qp, wr))
 		return IW_SQ_WAIT;
+	if (wr->opcode == ORNIC_WR_READ && qp->rx.fin) {
+		iw_qp_fail(qp, ORNIC_SYN_CONN_LOST, IW_END_FIN);
+		return IW_SQ_DEAD;
+	}
 	if (!wr->status) {
 		if (wr->opcode == ORNIC_WR_READ)
 			check_sink(qp, wr);

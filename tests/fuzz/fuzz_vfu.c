@@ -26,6 +26,9 @@
 #include "vfu/proto.h"
 #include "vfu/vfu.h"
 
+/* As large as a guest of today, but sparse. */
+#define MEMORY_SIZE (4ULL << 30)
+
 struct input {
 	const u8 *p;
 	size_t left;
@@ -238,7 +241,7 @@ static void device_acts(struct input *in)
 		if (ftruncate(memory, (off_t)(addr & 0xf000)))
 			abort();
 		use_memory(addr >> 16);
-		if (ftruncate(memory, 0x20000))
+		if (ftruncate(memory, MEMORY_SIZE))
 			abort();
 		break;
 	case 3:
@@ -289,7 +292,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	log_set_level(LOG_LVL_ERR);
 	memory = memfd_create("guest", MFD_CLOEXEC);
 	loop = loop_new(NULL);
-	if (memory < 0 || !loop || ftruncate(memory, 0x20000))
+	if (memory < 0 || !loop || ftruncate(memory, MEMORY_SIZE))
 		abort();
 	return 0;
 }
@@ -308,6 +311,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	vfu_free(dev);
 	close(vmm);
 	vmm = -1;
+	/* What this guest wrote is not there for the next. */
+	if (ftruncate(memory, 0) || ftruncate(memory, MEMORY_SIZE))
+		abort();
 	if (lowest_fd() != fd) {
 		fprintf(stderr, "a file descriptor was left open\n");
 		abort();

@@ -15,6 +15,7 @@
 #include "iw_ornic.h"
 
 #define IW_ORNIC_QP_SQ_OFF	512	/* behind the record, aligned to the greatest stride */
+#define IW_ORNIC_QP_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
 /**
  * iw_ornic_qp_put() - drop a reference
@@ -342,6 +343,7 @@ static int iw_ornic_qp_exec_create(struct iw_ornic_qp *qp, const struct ib_qp_in
 	cmd->sq_stride_shift = qp->sq.stride_shift;
 	cmd->rq_shift = qp->rq.shift;
 	cmd->rq_stride_shift = qp->rq.stride_shift;
+	cmd->access = cpu_to_le16(iw_ornic_access(qp->access));
 	if (qp->sig_all)
 		cmd->flags |= cpu_to_le16(ORNIC_QPF_SIG_ALL);
 
@@ -391,6 +393,7 @@ static void iw_ornic_qp_init(struct iw_ornic_qp *qp, const struct ib_qp_init_att
 {
 	qp->dev = to_iw_ornic_dev(qp->ibqp.device);
 	qp->state = IB_QPS_RESET;
+	qp->access = IW_ORNIC_QP_ACCESS;
 	qp->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->free);
@@ -462,18 +465,22 @@ static int iw_ornic_qp_exec_modify(struct iw_ornic_qp *qp, u32 mask, enum ornic_
 	return ornic_cmd_exec(qp->dev->core, &cmd, NULL);
 }
 
+/*
+ * No flags at all is what the RDMA CM says while it has no iw_cm identifier yet, at creation and
+ * before rdma_connect() that is; it says nothing later. It is no wish to be unreachable: the rights
+ * of MRs decide.
+ */
 static int iw_ornic_qp_modify_access(struct iw_ornic_qp *qp, int access)
 {
-	u16 acc;
 	int ret;
 
 	/* Local write is a right of memory; consumers name it here by habit. */
-	if (access & ~(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
-		       IB_ACCESS_OPTIONAL))
+	if (access & ~(IB_ACCESS_LOCAL_WRITE | IW_ORNIC_QP_ACCESS | IB_ACCESS_OPTIONAL))
 		return -EOPNOTSUPP;
-	access &= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
-	acc = iw_ornic_access(access);
-	ret = iw_ornic_qp_exec_modify(qp, ORNIC_MODQP_ACCESS, 0, acc);
+	access &= IW_ORNIC_QP_ACCESS;
+	if (!access || access == qp->access)
+		return 0;
+	ret = iw_ornic_qp_exec_modify(qp, ORNIC_MODQP_ACCESS, 0, iw_ornic_access(access));
 	if (!ret)
 		qp->access = access;
 
@@ -532,7 +539,7 @@ static int iw_ornic_qp_change_state(struct iw_ornic_qp *qp, enum ib_qp_state to)
  * iw_ornic_modify_qp() - change a QP
  * @ibqp: QP
  * @attr: new values
- * @mask: which; iWARP QPs have no more than state, access flags and port. An empty change is fine
+ * @mask: which; iWARP QPs have state, access flags and port. An empty change is fine
  * @udata: no request, no response
  *
  * Context: Process context, may sleep.
@@ -548,9 +555,12 @@ int iw_ornic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	ret = iw_ornic_no_input(udata);
 	if (ret)
 		return ret;
-	if (mask & ~(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | IB_QP_PORT))
+	if (mask & ~(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | IB_QP_PORT |
+		     IB_QP_PKEY_INDEX))
 		return -EOPNOTSUPP;
-	if ((mask & IB_QP_PORT) && attr->port_num != IW_ORNIC_PORT)
+	/* Programs written for InfiniBand name partition 0; there is no other. */
+	if (((mask & IB_QP_PORT) && attr->port_num != IW_ORNIC_PORT) ||
+	    ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index))
 		return -EINVAL;
 
 	mutex_lock(&qp->mutex);

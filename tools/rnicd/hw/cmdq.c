@@ -81,18 +81,9 @@ static struct cmd_ret cmd_query_stats(struct rnic *dev, const void *cmd)
 
 /* ---- table ---- */
 
-#define MBZ(type, field)                                                        \
-	{                                                                       \
-		offsetof(struct type, field), sizeof(((struct type *)0)->field) \
-	}
-#define MBZ_FROM(off)                       \
-	{                                   \
-		off, ORNIC_CMD_SIZE - (off) \
-	}
-#define NUMBER_MBZ                         \
-	{                                  \
-		MBZ(ornic_cmd_number, mbz) \
-	}
+#define MBZ(type, field) {offsetof(struct type, field), sizeof(((struct type *)0)->field)}
+#define MBZ_FROM(off)	 {off, ORNIC_CMD_SIZE - (off)}
+#define NUMBER_MBZ	 {MBZ(ornic_cmd_number, mbz)}
 
 static const struct cmd_desc cmd_table[] = {
 	[ORNIC_CMD_NOP] = {cmd_nop, false, {MBZ_FROM(16)}},

@@ -7,10 +7,7 @@ struct stat_map {
 	u16 off;
 };
 
-#define TCP_STAT(NAME, field)                                                   \
-	{                                                                       \
-		ORNIC_STAT_TCP_##NAME, offsetof(struct tcp_engine_stats, field) \
-	}
+#define TCP_STAT(NAME, field) {ORNIC_STAT_TCP_##NAME, offsetof(struct tcp_engine_stats, field)}
 
 static const struct stat_map tcp_map[] = {
 	TCP_STAT(IN_SEGS, segs_in),

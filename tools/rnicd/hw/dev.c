@@ -293,7 +293,7 @@ static void db_write(struct rnic *dev, u64 off, unsigned int size, u64 val)
 
 /* ---- the PCI function ---- */
 
-static u64 rnic_bar_read(void *priv, unsigned int bar, u64 off, unsigned int size)
+u64 rnic_bar_read(void *priv, unsigned int bar, u64 off, unsigned int size)
 {
 	struct rnic *dev = priv;
 
@@ -308,7 +308,7 @@ static u64 rnic_bar_read(void *priv, unsigned int bar, u64 off, unsigned int siz
 	return UINT64_MAX;
 }
 
-static void rnic_bar_write(void *priv, unsigned int bar, u64 off, unsigned int size, u64 val)
+void rnic_bar_write(void *priv, unsigned int bar, u64 off, unsigned int size, u64 val)
 {
 	struct rnic *dev = priv;
 

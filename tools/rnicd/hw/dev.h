@@ -135,6 +135,10 @@ static inline bool rnic_ready(const struct rnic *dev)
 	return (dev->regs.status & (ORNIC_STATUS_READY | ORNIC_STATUS_FATAL)) == ORNIC_STATUS_READY;
 }
 
+/* Accesses of the host to registers and doorbells; also for fuzzers. */
+u64 rnic_bar_read(void *priv, unsigned int bar, u64 off, unsigned int size);
+void rnic_bar_write(void *priv, unsigned int bar, u64 off, unsigned int size, u64 val);
+
 /* One MSI-X message; counted. */
 void rnic_irq(struct rnic *dev, u32 vector);
 

@@ -642,9 +642,9 @@ static void dump_qp(const struct iw_qp *qp, FILE *f)
 {
 	static const char *const state[] = { "IDLE", "RTS", "CLOSING", "ERROR" };
 
-	fprintf(f, "qp %u %s pd %u conn %u cause %u%s%s\n", qp->qpn, state[qp->state], qp->pdn,
-		qp->conn ? qp->conn->id : 0, qp->cause, qp->privileged ? " privileged" : "",
-		qp->awake ? " awake" : "");
+	fprintf(f, "qp %u %s pd %u access %#x conn %u cause %u%s%s\n", qp->qpn, state[qp->state],
+		qp->pdn, qp->access, qp->conn ? qp->conn->id : 0, qp->cause,
+		qp->privileged ? " privileged" : "", qp->awake ? " awake" : "");
 	fprintf(f, "  sq depth %u pi %u fetched %u ci %u cq %u%s\n", 1u << qp->sq.shift, qp->sq.pi,
 		qp->sq.fetched, qp->sq.ci, qp->scq->cqn, qp->tx.sq_open ? "" : " held");
 	fprintf(f, "  rq depth %u pi %u ci %u cq %u\n", 1u << qp->rq.shift, qp->rq.pi, qp->rq.ci,

@@ -88,6 +88,7 @@ static void nic_rx_done(void *priv)
 	struct rnic *dev = priv;
 	u32 i;
 
+	tcp_batch_end(dev->tcp);
 	for (i = 0; i < RNIC_MAX_RXQ; i++)
 		if (dev->nic->rxq[i])
 			eth_fire(dev, dev->nic->rxq[i]);

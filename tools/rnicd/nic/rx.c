@@ -356,6 +356,7 @@ void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta)
 		csum |= TCP_CSUM_VALID;
 	if (meta->flags & WIRE_F_CSUM_PARTIAL)
 		csum |= TCP_CSUM_PARTIAL;
+	tcp_batch_begin(dev->tcp, loop_now(dev->loop));
 	if (dest == RX_OURS &&
 	    tcp_input(dev->tcp, loop_now(dev->loop), frame, len, csum) == TCP_CONSUMED)
 		return;

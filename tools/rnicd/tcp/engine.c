@@ -311,8 +311,29 @@ enum tcp_verdict tcp_input(struct tcp_engine *e, uint64_t now_ns, const void *fr
 	v = frame_input(e, frame, len, csum_flags, false);
 	if (v == TCP_TO_HOST)
 		e->stats.frames_to_host++;
+	/* RFC 5681 4.2: each segment out of order has an ACK of its own, also within a batch. */
+	if (e->urgent && e->batch && e->depth == 2)
+		run_pending(e);
+	e->urgent = false;
 	engine_leave(e);
 	return v;
+}
+
+void tcp_batch_begin(struct tcp_engine *e, uint64_t now_ns)
+{
+	if (e->batch)
+		return;
+	e->batch = true;
+	if (!e->depth++)
+		e->now = now_ns;
+}
+
+void tcp_batch_end(struct tcp_engine *e)
+{
+	if (!e->batch)
+		return;
+	e->batch = false;
+	engine_leave(e);
 }
 
 void tcp_tx_ready(struct tcp_engine *e)

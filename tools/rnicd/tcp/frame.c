@@ -20,25 +20,32 @@ static uint16_t fold64(uint64_t sum)
 	return tcp_sum_fold((uint32_t)sum);
 }
 
-/* Sums 32-bit words into a 64-bit accumulator, four lanes so that it vectorises */
+static uint64_t add_carry(uint64_t sum, const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	sum += v;
+	return sum + (sum < v);
+}
+
+/* 64-bit words with end-around carry, in four chains that do not wait for each other */
 static uint64_t sum_words(const uint8_t *p, size_t words)
 {
-	uint64_t lane[4] = {0};
-	uint32_t w[4];
-	size_t i;
+	uint64_t a = 0, b = 0, c = 0, d = 0, tail = 0;
+	uint32_t w;
 
-	for (i = 0; i + 4 <= words; i += 4) {
-		memcpy(w, p + i * 4, 16);
-		lane[0] += w[0];
-		lane[1] += w[1];
-		lane[2] += w[2];
-		lane[3] += w[3];
+	for (; words >= 8; words -= 8, p += 32) {
+		a = add_carry(a, p);
+		b = add_carry(b, p + 8);
+		c = add_carry(c, p + 16);
+		d = add_carry(d, p + 24);
 	}
-	for (; i < words; i++) {
-		memcpy(w, p + i * 4, 4);
-		lane[0] += w[0];
+	for (; words; words--, p += 4) {
+		memcpy(&w, p, sizeof(w));
+		tail += w;
 	}
-	return lane[0] + lane[1] + lane[2] + lane[3];
+	return fold64(a) + (uint64_t)fold64(b) + fold64(c) + fold64(d) + tail;
 }
 
 static uint16_t swap16(uint16_t v)

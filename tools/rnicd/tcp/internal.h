@@ -499,6 +499,8 @@ struct tcp_engine {
 	uint64_t now;
 	uint32_t depth;
 	bool tx_blocked;
+	bool batch; /* between tcp_batch_begin() and _end() */
+	bool urgent; /* something that was received wants its answer before the batch ends */
 	struct tcp_engine_stats stats;
 
 	struct sipkey flow_key;

@@ -353,6 +353,7 @@ static void in_order(struct tcp_conn *c, const uint8_t *data, uint32_t len)
 static void out_of_order(struct tcp_conn *c, uint32_t seq, const uint8_t *data, uint32_t len)
 {
 	c->ack_now = true; /* RFC 5681 4.2 */
+	c->e->urgent = true;
 	if (interval_covers(&c->reass, seq, seq + len)) {
 		set_dsack(c, seq, seq + len);
 		return;

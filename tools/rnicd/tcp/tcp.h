@@ -372,6 +372,15 @@ enum tcp_verdict tcp_input(struct tcp_engine *engine, uint64_t now_ns, const voi
 			   size_t len, unsigned int csum_flags);
 
 /**
+ * tcp_batch_begin - frames of one burst follow: their ACKs, and what rx() makes the caller send,
+ * leave at tcp_batch_end(). One ACK then answers many segments, as with Linux' GRO; segments out
+ * of order are still answered one by one (RFC 5681 4.2). Quiet inside a batch.
+ */
+void tcp_batch_begin(struct tcp_engine *engine, uint64_t now_ns);
+/* Quiet outside a batch. */
+void tcp_batch_end(struct tcp_engine *engine);
+
+/**
  * tcp_tx_ready - xmit() has room again after -EAGAIN
  */
 void tcp_tx_ready(struct tcp_engine *engine);

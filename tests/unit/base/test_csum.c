@@ -11,7 +11,7 @@
 
 static u16 plain(const u8 *p, size_t len)
 {
-	u32 sum = 0;
+	u64 sum = 0;
 	size_t i;
 
 	for (i = 0; i < len; i++)
@@ -58,6 +58,17 @@ static void test_against_plain(void **state)
 		for (align = 0; align < 8; align++)
 			assert_int_equal(as_be(csum_fold(csum_add(0, buf + align, len))),
 					 plain(buf + align, len));
+	/* Large, all ones: where a lost carry would show. */
+	{
+		size_t big = 1 << 20;
+		u8 *ones = malloc(big + 7);
+
+		memset(ones, 0xff, big + 7);
+		for (len = big; len < big + 7; len++)
+			assert_int_equal(as_be(csum_fold(csum_add(0, ones, len))),
+					 plain(ones, len));
+		free(ones);
+	}
 	/* Even pieces chain. */
 	for (len = 0; len < 300; len += 2)
 		assert_int_equal(csum_fold(csum_add(csum_add(0, buf, len), buf + len, 301 - len)),

@@ -538,9 +538,7 @@ void ep_tcp_params(const struct iw_ornic_ep *ep, struct ornic_tcp_params *params
 
 	memset(params, 0, sizeof(*params));
 	params->options = ep->policy.tcp_options & ORNIC_TCPO_ALL;
-	if (ep->policy.keepalive_s)
-		params->options |= ORNIC_TCPO_KEEPALIVE;
-	else
+	if (!ep->policy.keepalive_s)
 		params->options &= ~ORNIC_TCPO_KEEPALIVE;
 	params->window = ep->policy.window;
 	params->dscp = ep->tos >> 2;

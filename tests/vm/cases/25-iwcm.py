@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rules of iw_cm, one by one, by a kernel module that is a consumer of it.
+
+tests/vm/iwcm_test is loaded in the machine with two RNICs: it connects, listens, misbehaves as a
+peer of the driver, and counts the events that it is given.  One line a case in the kernel log.
+"""
+
+import re
+import shutil
+import subprocess
+
+from openrnic_lab.common import TOP
+from openrnic_lab.testing import check, succeeds
+
+RIG = "one"
+TIMEOUT = 600
+MPA_MS = 4000
+
+SETUP = f"""
+for nic in $(devlink dev | grep -o 'pci/.*'); do
+    for name in mpa_timeout_ms close_timeout_ms; do
+        devlink dev param set $nic name $name value {MPA_MS} cmode runtime || exit 1
+    done
+done
+sysctl -qw net.ipv4.tcp_syn_retries=1
+modprobe -q iw_cm; modprobe -q libcrc32c
+exit 0
+"""
+TEARDOWN = """
+rmmod iwcm_test
+for nic in $(devlink dev | grep -o 'pci/.*'); do
+    for name in mpa_timeout_ms close_timeout_ms; do
+        devlink dev param set $nic name $name value 60000 cmode runtime
+    done
+done
+sysctl -qw net.ipv4.tcp_syn_retries=6
+"""
+
+
+def test_events(rig):
+    """Every row of the event table, and what a peer can do to it."""
+    done = subprocess.run([TOP / "tests/vm/iwcm_test/build", rig.kernel], check=False,
+                          stdout=subprocess.PIPE, text=True)
+    check(done.returncode == 0, "iwcm_test builds")
+    shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")
+    succeeds(rig.run(1, SETUP), "short time-outs are set")
+    since = rig.run(1, "dmesg | wc -l").output.strip()
+    result = rig.run(1, f". /run/rig; insmod /lab/iwcm_test.ko dev_a=$RDMA1 dev_b=$RDMA2 "
+                        f"mpa_ms={MPA_MS}", TIMEOUT)
+    log = rig.run(1, f"dmesg | tail -n +$(({since} + 1)) | grep -o 'iwcm_test: .*'").output
+    print("\n".join("    " + line for line in log.splitlines()), flush=True)
+    succeeds(result, "the module ran to its end")
+    rig.run(1, TEARDOWN)
+    numbers = re.search(r"(\d+) passed, (\d+) failed", log)
+    check(numbers is not None, "it says how many cases it ran")
+    check(int(numbers[1]) > 50 and numbers[2] == "0", "all of more than 50 cases passed")

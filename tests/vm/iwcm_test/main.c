@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs the cases when the module is loaded. In the kernel log: one PASS or FAIL line a case, then a
+ * line with the numbers.
+ *
+ *   insmod iwcm_test.ko dev_a=ornic0 addr_a=10.0.0.1 dev_b=ornic1 addr_b=10.0.0.2 mpa_ms=3000
+ * [only=part-of-name]
+ *
+ * mpa_ms is the MPA time-out that was set for both devices.
+ */
+#define pr_fmt(fmt) "iwcm_test: " fmt
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+
+#include "iwcm_test.h"
+
+struct test_dev dev[2];
+int checks_failed;
+int mpa_ms = 3000;
+
+static char *dev_a = "ornic0";
+static char *dev_b = "ornic1";
+static char *addr_a = "10.0.0.1";
+static char *addr_b = "10.0.0.2";
+static char *only = "";
+
+module_param(dev_a, charp, 0444);
+module_param(dev_b, charp, 0444);
+module_param(addr_a, charp, 0444);
+module_param(addr_b, charp, 0444);
+module_param(only, charp, 0444);
+module_param(mpa_ms, int, 0444);
+
+static int client_add(struct ib_device *ib)
+{
+	if (!strcmp(dev_name(&ib->dev), dev_a))
+		dev[0].ib = ib;
+	else if (!strcmp(dev_name(&ib->dev), dev_b))
+		dev[1].ib = ib;
+	return 0;
+}
+
+static struct ib_client client = {.name = "iwcm_test", .add = client_add};
+
+static int open_dev(struct test_dev *d, const char *addr)
+{
+	struct net_device *netdev;
+
+	if (!d->ib)
+		return -ENODEV;
+	d->addr = in_aton(addr);
+	netdev = ib_device_get_netdev(d->ib, 1);
+	if (!netdev)
+		return -ENODEV;
+	d->net = get_net(dev_net(netdev));
+	dev_put(netdev);
+	d->pd = ib_alloc_pd(d->ib, 0);
+	if (IS_ERR(d->pd))
+		return PTR_ERR(d->pd);
+	d->cq = ib_alloc_cq(d->ib, NULL, 1024, 0, IB_POLL_DIRECT);
+	if (IS_ERR(d->cq))
+		return PTR_ERR(d->cq);
+	d->stats = d->ib->ops.alloc_hw_port_stats(d->ib, 1);
+	return d->stats ? 0 : -ENOMEM;
+}
+
+static void close_dev(struct test_dev *d)
+{
+	if (d->stats)
+		rdma_free_hw_stats_struct(d->stats);
+	if (!IS_ERR_OR_NULL(d->cq))
+		ib_free_cq(d->cq);
+	if (!IS_ERR_OR_NULL(d->pd))
+		ib_dealloc_pd(d->pd);
+	if (d->net)
+		put_net(d->net);
+}
+
+static void run(const struct test_case *cases, int *passed, int *failed)
+{
+	for (; cases->name; cases++) {
+		if (!strstr(cases->name, only))
+			continue;
+		checks_failed = 0;
+		cases->run();
+		wait_no_endpoints();
+		pr_info("%s %s\n", checks_failed ? "FAIL" : "PASS", cases->name);
+		if (checks_failed)
+			(*failed)++;
+		else
+			(*passed)++;
+	}
+}
+
+static int __init iwcm_test_init(void)
+{
+	int passed = 0, failed = 0;
+	int ret;
+
+	ret = ib_register_client(&client);
+	if (ret)
+		return ret;
+	ret = open_dev(&dev[0], addr_a);
+	if (!ret)
+		ret = open_dev(&dev[1], addr_b);
+	if (!ret) {
+		run(active_cases, &passed, &failed);
+		run(passive_cases, &passed, &failed);
+		run(pair_cases, &passed, &failed);
+		pr_info("%d passed, %d failed\n", passed, failed);
+	}
+	close_dev(&dev[1]);
+	close_dev(&dev[0]);
+	ib_unregister_client(&client);
+	return ret;
+}
+
+static void __exit iwcm_test_exit(void)
+{
+}
+
+module_init(iwcm_test_init);
+module_exit(iwcm_test_exit);
+MODULE_DESCRIPTION("Event rules of iw_cm");
+MODULE_LICENSE("GPL");

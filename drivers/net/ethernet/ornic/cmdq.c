@@ -14,7 +14,7 @@
 #include "core.h"
 
 #define ORNIC_CMD_TIMEOUT	(15 * HZ)
-#define ORNIC_CMD_FIRST_LOOK	(HZ / 4)	/* then the ring is looked at without an interrupt */
+#define ORNIC_CMD_FIRST_LOOK	(HZ / 4)	/* then look without an interrupt */
 #define ORNIC_CMD_NEXT_LOOK	HZ
 
 #define ORNIC_CMD_ID_SLOT	GENMASK(15, 0)
@@ -137,22 +137,23 @@ static void ornic_cmdq_answer(struct ornic_dev *od, const struct ornic_cmd_cqe *
 {
 	struct ornic_cmdq *q = &od->cmdq;
 	u32 id = le32_to_cpu(cqe->id);
+	struct device *dev = ornic_device(od);
 	struct ornic_cmd_slot *slot;
 	u32 i, n;
 
 	n = FIELD_GET(ORNIC_CMD_ID_SLOT, id);
 	slot = n < ORNIC_CMDQ_DEPTH ? &q->slots[n] : NULL;
 	if (!slot || slot->gen != FIELD_GET(ORNIC_CMD_ID_GEN, id)) {
-		dev_warn_ratelimited(ornic_device(od), "answer to unknown command %#x dropped\n", id);
+		dev_warn_ratelimited(dev, "answer to unknown command %#x dropped\n", id);
 		return;
 	}
 	if (slot->state == ORNIC_SLOT_LEAKED) {
-		dev_info(ornic_device(od), "late answer to command %#x\n", slot->opcode);
+		dev_info(dev, "late answer to command %#x\n", slot->opcode);
 		ornic_slot_release(q, slot);
 		return;
 	}
 	if (slot->state != ORNIC_SLOT_PENDING) {
-		dev_warn_ratelimited(ornic_device(od), "second answer to command %#x dropped\n", id);
+		dev_warn_ratelimited(dev, "second answer to command %#x dropped\n", id);
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(slot->result.result); i++)

@@ -1,48 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* OpenRNIC core driver: differences between the kernels that it is built for; written for 6.12. */
+/*
+ * OpenRNIC core driver: differences between the kernels that it is built for; written for 6.12.
+ * The Makefile looks into the kernel's headers for what there is (ORNIC_HAVE_*), since changes
+ * come with stable updates, too.
+ */
 #ifndef _ORNIC_COMPAT_H
 #define _ORNIC_COMPAT_H
 
 #include <linux/ethtool.h>
-#include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-#include <net/page_pool.h>
-#else
+#ifdef ORNIC_HAVE_PAGE_POOL_HELPERS
 #include <net/page_pool/helpers.h>
-#endif
-
-/* Getters of devlink parameters got an extack after 6.12. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
-#define ORNIC_PARAM_GET_EXTACK	, struct netlink_ext_ack *extack
 #else
-#define ORNIC_PARAM_GET_EXTACK
-#endif
-
-/* The flow's type of service became a dscp_t in 6.18. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define ornic_flow_set_tos(fl4, tos)	((fl4)->flowi4_dscp = inet_dsfield_to_dscp(tos))
-#else
-#define ornic_flow_set_tos(fl4, tos)	((fl4)->flowi4_tos = (tos))
-#endif
-
-/* ethtool_puts() came with 6.8. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
-#define ornic_ethtool_puts	ethtool_puts
-#else
-#define ornic_ethtool_puts(data, str)	ethtool_sprintf(data, "%s", str)
+#include <net/page_pool.h>
 #endif
 
 /* Page pools know their NAPI since 6.4 and their network device since 6.7. */
 static inline void ornic_page_pool_napi(struct page_pool_params *pp, struct napi_struct *napi,
 					struct net_device *netdev)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#ifdef ORNIC_HAVE_PAGE_POOL_NAPI
 	pp->napi = napi;
 #endif
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef ORNIC_HAVE_PAGE_POOL_NETDEV
 	pp->netdev = netdev;
 #endif
 }
+
+/* 6.8 */
+#ifdef ORNIC_HAVE_ETHTOOL_PUTS
+#define ornic_ethtool_puts	ethtool_puts
+#else
+static inline void ornic_ethtool_puts(u8 **data, const char *str)
+{
+	strscpy(*data, str, ETH_GSTRING_LEN);
+	*data += ETH_GSTRING_LEN;
+}
+#endif
+
+/* The flow's type of service became a dscp_t after 6.12. */
+#ifdef ORNIC_HAVE_FLOW_DSCP
+#define ornic_flow_set_tos(fl4, tos)	((fl4)->flowi4_dscp = inet_dsfield_to_dscp(tos))
+#else
+#define ornic_flow_set_tos(fl4, tos)	((fl4)->flowi4_tos = (tos))
+#endif
+
+/* Accessors of devlink parameters: set got an extack in 6.10, get after 6.12. */
+#define ORNIC_PARAM_ARGS \
+	struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx
+#if ORNIC_PARAM_EXTACKS >= 2
+#define ORNIC_PARAM_GET_ARGS	ORNIC_PARAM_ARGS, struct netlink_ext_ack *extack
+#else
+#define ORNIC_PARAM_GET_ARGS	ORNIC_PARAM_ARGS
+#endif
+#if ORNIC_PARAM_EXTACKS >= 1
+#define ORNIC_PARAM_SET_ARGS	ORNIC_PARAM_ARGS, struct netlink_ext_ack *extack
+#else
+#define ORNIC_PARAM_SET_ARGS	ORNIC_PARAM_ARGS
+#endif
 
 #endif /* _ORNIC_COMPAT_H */

@@ -49,7 +49,7 @@ enum ornic_slot_state {
 	ORNIC_SLOT_PENDING,
 	ORNIC_SLOT_DONE,	/* answered, result is in the slot */
 	ORNIC_SLOT_ABORTED,	/* reset or removal before an answer */
-	ORNIC_SLOT_LEAKED,	/* its waiter gave up; free again when the answer comes, or by reset */
+	ORNIC_SLOT_LEAKED,	/* its waiter gave up; free when the answer comes, or by reset */
 };
 
 /**

@@ -41,11 +41,11 @@ EXPORT_SYMBOL_GPL(ornic_alive);
  */
 void ornic_dev_wait_quiet(struct ornic_dev *od)
 {
-	wait_event(od->quiet_wait, test_bit(ORNIC_S_QUIET, &od->state) ||
-				   test_bit(ORNIC_S_RUNNING, &od->state));
+	wait_event(od->quiet_wait,
+		   test_bit(ORNIC_S_QUIET, &od->state) || test_bit(ORNIC_S_RUNNING, &od->state));
 }
 
-/* Write the reset bit and wait until it took effect, or until all-ones says that nobody is there. */
+/* Write the reset bit and wait until it took effect, or all-ones says that nobody is there. */
 static int ornic_dev_reset_hw(struct ornic_dev *od, enum ornic_reset_reason reason)
 {
 	u32 status;
@@ -324,7 +324,7 @@ static void ornic_dev_set_limits(struct ornic_dev *od)
 static int ornic_dev_check_attr(struct ornic_dev *od, const struct ornic_device_attr *attr)
 {
 	if (le32_to_cpu(attr->max_eq) < ORNIC_EQN_COMP + 1 || attr->max_eq_shift < 4 ||
-	    attr->max_eq_shift > 20 || attr->max_eth_shift < 4 || attr->max_eth_shift > 16 ||
+	    attr->max_eq_shift > 20 || attr->max_eth_shift < 7 || attr->max_eth_shift > 16 ||
 	    !le16_to_cpu(attr->max_txq) || !le16_to_cpu(attr->max_rxq) ||
 	    le16_to_cpu(attr->max_mtu) < ETH_DATA_LEN || le32_to_cpu(attr->max_conn) < 2 ||
 	    !le32_to_cpu(attr->max_nexthop) || !le32_to_cpu(attr->max_syn) ||
@@ -516,11 +516,14 @@ out:
 /* A device that was gone and is there again, or whose reset failed, gets another chance. */
 static void ornic_dev_retry(struct ornic_dev *od)
 {
-	if (test_bit(ORNIC_S_UP, &od->state) || test_bit(ORNIC_S_HELD, &od->state) ||
-	    od->failed_resets >= ORNIC_MAX_FAILED_RESETS || pci_channel_offline(od->core.pdev))
+	/* Somebody is at it. */
+	if (!mutex_trylock(&od->reset_lock))
 		return;
-	if (ornic_read(od, ORNIC_REG_MAGIC) == ORNIC_MAGIC)
+	if (!test_bit(ORNIC_S_UP, &od->state) && !test_bit(ORNIC_S_HELD, &od->state) &&
+	    od->failed_resets < ORNIC_MAX_FAILED_RESETS && !pci_channel_offline(od->core.pdev) &&
+	    ornic_read(od, ORNIC_REG_MAGIC) == ORNIC_MAGIC)
 		ornic_dev_queue_reset(od, ORNIC_RESET_FATAL);
+	mutex_unlock(&od->reset_lock);
 }
 
 /**

@@ -68,8 +68,7 @@ static u16 ornic_param_tcp_option(u32 id)
 	}
 }
 
-static int ornic_param_get(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx
-			   ORNIC_PARAM_GET_EXTACK)
+static int ornic_param_get(ORNIC_PARAM_GET_ARGS)
 {
 	struct ornic_dev *od = devlink_priv(devlink);
 	struct ornic_policy p;
@@ -146,8 +145,7 @@ static void ornic_param_store(struct ornic_policy *p, u32 id, const union devlin
 	}
 }
 
-static int ornic_param_set(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
-			   struct netlink_ext_ack *extack)
+static int ornic_param_set(ORNIC_PARAM_SET_ARGS)
 {
 	struct ornic_dev *od = devlink_priv(devlink);
 

@@ -9,7 +9,8 @@
 
 /* Counters of the device, by name, in the order of enum ornic_stat. */
 static const char * const ornic_hw_stat_names[] = {
-#define ORNIC_STAT_NAME(NAME, name, meaning) name,
+#define ORNIC_STAT_NAME(NAME, name, ...) \
+	[ORNIC_STAT_##NAME] = name,
 	ORNIC_ALL_STATS(ORNIC_STAT_NAME)
 #undef ORNIC_STAT_NAME
 };
@@ -105,10 +106,11 @@ static int ornic_ring_shift(struct ornic_net *net, u32 pending, u8 *shift,
 			    struct netlink_ext_ack *extack)
 {
 	u8 max = net->od->attr.max_eth_shift;
-	u8 min = min_t(u8, ORNIC_ETH_MIN_SHIFT, max);
+	u8 min = ORNIC_ETH_MIN_SHIFT;
 
 	if (pending < BIT(min) || pending > BIT(max)) {
-		NL_SET_ERR_MSG_FMT(extack, "Ring depth must be from %lu to %lu", BIT(min), BIT(max));
+		NL_SET_ERR_MSG_FMT(extack, "Ring depth must be from %lu to %lu",
+				   BIT(min), BIT(max));
 		return -EINVAL;
 	}
 	*shift = order_base_2(pending);

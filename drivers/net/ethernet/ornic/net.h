@@ -9,8 +9,8 @@
 #include "core.h"
 
 #define ORNIC_ETH_DEFAULT_SHIFT	9
-#define ORNIC_ETH_MIN_SHIFT	6	/* a frame of ORNIC_TX_MAX_DESC must fit twice */
-#define ORNIC_TX_ROOM		(ORNIC_TX_MAX_DESC + 1)	/* free descriptors below which the queue stops */
+#define ORNIC_ETH_MIN_SHIFT	7	/* more than twice ORNIC_TX_ROOM, or no queue would wake */
+#define ORNIC_TX_ROOM		(ORNIC_TX_MAX_DESC + 1)	/* fewer free descriptors stop the queue */
 #define ORNIC_RX_COPY		256	/* bytes of a frame that go into the skb's head */
 
 /**

@@ -319,8 +319,8 @@ int ornic_firmware_version(struct ornic_core *core, char *buf, size_t len)
 {
 	u32 v = core->limits.fw_version;
 
-	return scnprintf(buf, len, "%u.%u.%u", (u32)FIELD_GET(ORNIC_FWVER_MAJOR, v),
-			 (u32)FIELD_GET(ORNIC_FWVER_MINOR, v), (u32)FIELD_GET(ORNIC_FWVER_PATCH, v));
+	return scnprintf(buf, len, "%lu.%lu.%lu", FIELD_GET(ORNIC_FWVER_MAJOR, v),
+			 FIELD_GET(ORNIC_FWVER_MINOR, v), FIELD_GET(ORNIC_FWVER_PATCH, v));
 }
 EXPORT_SYMBOL_GPL(ornic_firmware_version);
 

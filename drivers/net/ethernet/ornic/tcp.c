@@ -35,7 +35,7 @@ struct ornic_conn {
 	void *ctx;
 	struct ornic_rest *rest;
 	struct kref ref;
-	struct mutex lock;
+	struct mutex lock; /* all below, and UPDATE_CONN */
 	bool in_device;
 	bool freed;
 	bool reroute;

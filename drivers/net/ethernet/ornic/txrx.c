@@ -558,6 +558,7 @@ static int ornic_rxq_alloc(struct ornic_queue *q)
 {
 	struct ornic_rxq *rx = &q->rx;
 	size_t depth = BIT(q->net->rx_shift);
+	size_t per_buffer = sizeof(*rx->desc) + sizeof(*rx->comp);
 	int rc;
 
 	memset(rx, 0, sizeof(*rx));
@@ -566,7 +567,7 @@ static int ornic_rxq_alloc(struct ornic_queue *q)
 	if (!rx->page)
 		return -ENOMEM;
 	rc = ornic_qbuf_alloc(&q->net->od->core, &rx->mem,
-			      ORNIC_RING_DESC_OFF + depth * (sizeof(*rx->desc) + sizeof(*rx->comp)));
+			      ORNIC_RING_DESC_OFF + depth * per_buffer);
 	if (rc)
 		return rc;
 	rx->rec = rx->mem.va;

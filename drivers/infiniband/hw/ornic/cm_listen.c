@@ -93,25 +93,6 @@ struct net *cm_addr_net(struct iw_ornic_dev *dev, const struct sockaddr_storage 
 	return found;
 }
 
-#ifdef CONFIG_LOCKDEP
-static struct lock_class_key cm_sk_key, cm_slock_key;
-
-/*
- * A socket nobody sends on: its lock is not the lock of the sockets over which consumers may do
- * RDMA.
- */
-static void cm_reclassify(struct sock *sk)
-{
-	if (sock_allow_reclassification(sk))
-		sock_lock_init_class_and_name(sk, "slock-ORNIC", &cm_slock_key,
-					      "sk_lock-ORNIC", &cm_sk_key);
-}
-#else
-static void cm_reclassify(struct sock *sk)
-{
-}
-#endif
-
 /**
  * cm_reserve_port() - take a TCP port in the host's stack by a socket that neither listens nor
  * connects
@@ -136,7 +117,6 @@ int cm_reserve_port(struct net *net, const struct sockaddr_storage *addr, int if
 		*sock = NULL;
 		return ret;
 	}
-	cm_reclassify((*sock)->sk);
 	if (share)
 		sock_set_reuseaddr((*sock)->sk);
 	if (addr->ss_family == AF_INET6)

@@ -112,12 +112,33 @@ static void test_chain_and_combine(void **state)
 	assert_int_not_equal(crc32c_combine(0x12345678, 0, 0x7ffffffeULL), 0x12345678);
 }
 
+static const char *const all[] = {"table", "sse4.2+pclmul", "armv8", "avx512+vpclmulqdq"};
+
+/* Every implementation that this CPU has, not only the best. */
+static void test_all_implementations(void **state)
+{
+	const char *best = crc32c_impl();
+	size_t i;
+
+	assert_false(crc32c_select("none"));
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		if (!crc32c_select(all[i]))
+			continue;
+		assert_string_equal(crc32c_impl(), all[i]);
+		test_rfc_vectors(state);
+		test_lengths(state);
+		test_chain_and_combine(state);
+	}
+	assert_true(crc32c_select(best));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rfc_vectors),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_chain_and_combine),
+		cmocka_unit_test(test_all_implementations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

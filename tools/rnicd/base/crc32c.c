@@ -8,10 +8,25 @@
 
 #define POLY 0x82f63b78u /* 0x1edc6f41 with its bits reversed */
 
-typedef u32 (*crc_fn)(u32 state, const u8 *p, size_t len);
-typedef u32 (*crc_copy_fn)(u32 state, u8 *dst, const u8 *src, size_t len);
+struct crc_impl {
+	u32 (*crc)(u32 state, const u8 *p, size_t len);
+	u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len);
+	const char *name;
+};
+
+/* What this CPU can run, the best last. */
+static struct crc_impl impls[3];
+static unsigned int n_impls;
+static struct crc_impl impl;
 
 static u32 tables[8][256];
+
+static void add_impl(u32 (*crc)(u32 state, const u8 *p, size_t len),
+		     u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len), const char *name)
+{
+	impl = (struct crc_impl){crc, copy, name};
+	impls[n_impls++] = impl;
+}
 
 /* ---- polynomial arithmetic, bits reversed: x^0 is the top bit ---- */
 
@@ -82,8 +97,7 @@ static void tables_init(void)
 }
 
 #if defined(__x86_64__)
-#include <nmmintrin.h>
-#include <wmmintrin.h>
+#include <immintrin.h>
 
 #define HW_TARGET __attribute__((target("sse4.2,pclmul")))
 /*
@@ -190,19 +204,129 @@ static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len
 	return (u32)a;
 }
 
-static const char *hw_init(void)
+/*
+ * With AVX-512 and VPCLMULQDQ 256 bytes are folded at a time: sixteen lanes of
+ * 128 bits, each multiplied by x^2048 before the next data is added. What is
+ * left in the end is a 128-bit word that has the same CRC as all before it.
+ *
+ * A lane is H x^64 + L with H first in memory. The product of two bit-reversed
+ * 64-bit words carries a factor x, hence the exponents one below.
+ */
+#define FOLD_TARGET __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+#define FOLD_BLOCK  256
+
+struct fold_factor {
+	u64 high; /* for H: x^(64 + d - 1) */
+	u64 low; /* for L: x^(d - 1) */
+};
+
+static struct fold_factor fold2048, fold512, fold128;
+
+static void fold_factor_init(struct fold_factor *f, u64 distance)
+{
+	f->high = (u64)poly_pow_x(64 + distance - 1) << 32;
+	f->low = (u64)poly_pow_x(distance - 1) << 32;
+}
+
+static inline FOLD_TARGET __m512i load_factor(const struct fold_factor *f)
+{
+	return _mm512_broadcast_i32x4(_mm_set_epi64x((long long)f->low, (long long)f->high));
+}
+
+static inline FOLD_TARGET __m512i fold(__m512i acc, __m512i factor, __m512i data)
+{
+	__m512i h = _mm512_clmulepi64_epi128(acc, factor, 0x00);
+	__m512i l = _mm512_clmulepi64_epi128(acc, factor, 0x11);
+
+	return _mm512_ternarylogic_epi64(h, l, data, 0x96); /* exclusive or of all three */
+}
+
+/* Sixteen lanes become one, whose CRC the scalar instruction computes. */
+static inline FOLD_TARGET u32 fold_finish(const __m512i acc[4])
+{
+	const __m512i f512 = load_factor(&fold512);
+	const __m128i f128 = _mm512_castsi512_si128(load_factor(&fold128));
+	__m512i all = fold(fold(fold(acc[0], f512, acc[1]), f512, acc[2]), f512, acc[3]);
+	__m128i lanes[4], a;
+	u64 s;
+	int i;
+
+	_mm512_storeu_si512(lanes, all);
+	a = lanes[0];
+	for (i = 1; i < 4; i++)
+		a = _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(a, f128, 0x00),
+						_mm_clmulepi64_si128(a, f128, 0x11)),
+				  lanes[i]);
+	s = _mm_crc32_u64(0, (u64)_mm_cvtsi128_si64(a));
+	return (u32)_mm_crc32_u64(s, (u64)_mm_extract_epi64(a, 1));
+}
+
+/* A state is what was there before the first bytes, so it is added to them. */
+static inline FOLD_TARGET __m512i add_state(__m512i first, u32 state)
+{
+	return _mm512_xor_si512(first, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
+}
+
+static FOLD_TARGET u32 state_fold(u32 state, const u8 *p, size_t len)
+{
+	const __m512i f = load_factor(&fold2048);
+	__m512i acc[4];
+	int i;
+
+	if (len < 2 * FOLD_BLOCK)
+		return state_hw(state, p, len);
+	for (i = 0; i < 4; i++)
+		acc[i] = _mm512_loadu_si512(p + 64 * i);
+	acc[0] = add_state(acc[0], state);
+	for (p += FOLD_BLOCK, len -= FOLD_BLOCK; len >= FOLD_BLOCK;
+	     p += FOLD_BLOCK, len -= FOLD_BLOCK)
+		for (i = 0; i < 4; i++)
+			acc[i] = fold(acc[i], f, _mm512_loadu_si512(p + 64 * i));
+	return state_hw(fold_finish(acc), p, len);
+}
+
+static FOLD_TARGET u32 state_fold_copy(u32 state, u8 *dst, const u8 *src, size_t len)
+{
+	const __m512i f = load_factor(&fold2048);
+	__m512i acc[4], v;
+	int i;
+
+	if (len < 2 * FOLD_BLOCK)
+		return state_hw_copy(state, dst, src, len);
+	for (i = 0; i < 4; i++) {
+		acc[i] = _mm512_loadu_si512(src + 64 * i);
+		_mm512_storeu_si512(dst + 64 * i, acc[i]);
+	}
+	acc[0] = add_state(acc[0], state);
+	for (src += FOLD_BLOCK, dst += FOLD_BLOCK, len -= FOLD_BLOCK; len >= FOLD_BLOCK;
+	     src += FOLD_BLOCK, dst += FOLD_BLOCK, len -= FOLD_BLOCK) {
+		for (i = 0; i < 4; i++) {
+			v = _mm512_loadu_si512(src + 64 * i);
+			_mm512_storeu_si512(dst + 64 * i, v);
+			acc[i] = fold(acc[i], f, v);
+		}
+	}
+	return state_hw_copy(fold_finish(acc), dst, src, len);
+}
+
+static void hw_init(void)
 {
 	u32 x64 = poly_pow_x(64), shift = poly_pow_x(64 - 33);
 	size_t n;
 
 	__builtin_cpu_init();
 	if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("pclmul"))
-		return NULL;
+		return;
 	for (n = 1; n <= 2 * LANE_MAX; n++) {
 		lane_shift[n] = shift;
 		shift = poly_mul(shift, x64);
 	}
-	return "sse4.2+pclmul";
+	fold_factor_init(&fold2048, 2048);
+	fold_factor_init(&fold512, 512);
+	fold_factor_init(&fold128, 128);
+	add_impl(state_hw, state_hw_copy, "sse4.2+pclmul");
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq"))
+		add_impl(state_fold, state_fold_copy, "avx512+vpclmulqdq");
 }
 
 #elif defined(__aarch64__)
@@ -239,39 +363,37 @@ static HW_TARGET u32 state_hw_copy(u32 s, u8 *dst, const u8 *src, size_t len)
 	return s;
 }
 
-static const char *hw_init(void)
+static void hw_init(void)
 {
-	return getauxval(AT_HWCAP) & HWCAP_CRC32 ? "armv8" : NULL;
+	if (getauxval(AT_HWCAP) & HWCAP_CRC32)
+		add_impl(state_hw, state_hw_copy, "armv8");
 }
 
 #else
 
-#define state_hw      state_table
-#define state_hw_copy state_table_copy
-
-static const char *hw_init(void)
+static void hw_init(void)
 {
-	return NULL;
 }
 #endif
 
-static struct {
-	crc_fn crc;
-	crc_copy_fn copy;
-	const char *name;
-} impl = {state_table, state_table_copy, "table"};
-
 __attribute__((constructor)) static void crc32c_init(void)
 {
-	const char *hw;
-
 	tables_init();
-	hw = hw_init();
-	if (!hw)
-		return;
-	impl.crc = state_hw;
-	impl.copy = state_hw_copy;
-	impl.name = hw;
+	add_impl(state_table, state_table_copy, "table");
+	hw_init();
+}
+
+bool crc32c_select(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_impls; i++) {
+		if (!strcmp(impls[i].name, name)) {
+			impl = impls[i];
+			return true;
+		}
+	}
+	return false;
 }
 
 u32 crc32c(u32 crc, const void *buf, size_t len)

@@ -29,8 +29,14 @@ u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc);
 /* CRC of A followed by B, from crc(A), crc(B) and the length of B in bytes. */
 u32 crc32c_combine(u32 crc_a, u32 crc_b, u64 len_b);
 
-/* "sse4.2+pclmul", "armv8" or "table". */
+/* "avx512+vpclmulqdq", "sse4.2+pclmul", "armv8" or "table". */
 const char *crc32c_impl(void);
+
+/*
+ * Use another implementation of the above that the CPU has; false if it has not or
+ * there is none of that name. For tests.
+ */
+bool crc32c_select(const char *name);
 
 /* The portable implementation, whatever the CPU offers. For tests. */
 u32 crc32c_table(u32 crc, const void *buf, size_t len);

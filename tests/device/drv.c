@@ -13,6 +13,8 @@
 
 #define DRV_MAX 4
 
+void (*drv_idle)(void);
+
 static struct drv *all[DRV_MAX];
 static unsigned int nall;
 static char dir[64];
@@ -37,6 +39,8 @@ static bool wait_until(u64 end)
 {
 	struct timespec ts = {0, 50000};
 
+	if (drv_idle)
+		drv_idle();
 	if (now_ms() >= end)
 		return false;
 	nanosleep(&ts, NULL);

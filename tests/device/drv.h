@@ -118,6 +118,9 @@ u64 drv_db(u32 number, u64 flags, u32 index);
 /* All that was written before has been handled. */
 void drv_flush(struct drv *d);
 void drv_sleep_ms(int ms);
+/* Called while something is waited for, if not NULL: a test that plays the peer too does so here.
+ */
+extern void (*drv_idle)(void);
 
 /* ---- commands ---- */
 

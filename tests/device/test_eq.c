@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Event queues: phase, interrupts, room, and events that wait for it. Flushed receives make the completions. */
+/* Event queues: phase, interrupts, room, and events that wait for it. Flushed receives make the
+ * completions. */
 #include "drv.h"
 
 #define EQN 2

@@ -20,18 +20,18 @@
 #define MEM_SIZE 0x100000u
 
 /* Where things lie in guest memory, offsets */
-#define AT_CMDQ	 0x0000
-#define AT_EQ	 0x4000 /* three of 4 KiB */
-#define AT_TEQ	 0x8000 /* 16 slots of 2 KiB */
-#define AT_CQ	 0x10000
-#define AT_QP	 0x20000 /* two of 64 KiB */
-#define AT_ETH	 0x40000 /* TX, RX */
-#define AT_DATA	 0x80000
-#define QP_SIZE	 0x10000
-#define SQ_OFF	 0x1000
-#define RQ_OFF	 0x8000
-#define STRIDE	 8 /* log2, SQ */
-#define RSTRIDE	 6
+#define AT_CMDQ 0x0000
+#define AT_EQ	0x4000 /* three of 4 KiB */
+#define AT_TEQ	0x8000 /* 16 slots of 2 KiB */
+#define AT_CQ	0x10000
+#define AT_QP	0x20000 /* two of 64 KiB */
+#define AT_ETH	0x40000 /* TX, RX */
+#define AT_DATA 0x80000
+#define QP_SIZE 0x10000
+#define SQ_OFF	0x1000
+#define RQ_OFF	0x8000
+#define STRIDE	8 /* log2, SQ */
+#define RSTRIDE 6
 
 static u64 clock_ns = 1000000000;
 static struct loop *loop;
@@ -87,8 +87,8 @@ static u8 take8(struct input *in)
 
 static struct ornic_qmem at(u32 off, u32 len)
 {
-	return (struct ornic_qmem){.addr = MEM_BASE + off, .npages = DIV_ROUND_UP(len, 4096),
-				   .page_shift = 12};
+	return (struct ornic_qmem){
+		.addr = MEM_BASE + off, .npages = DIV_ROUND_UP(len, 4096), .page_shift = 12};
 }
 
 static void must(const void *cmd)
@@ -96,8 +96,8 @@ static void must(const void *cmd)
 	struct cmd_ret ret = cmdq_exec(dev, cmd);
 
 	if (ret.status) {
-		fprintf(stderr, "set-up: command 0x%x status %u byte %u\n", *(const u16 *)cmd, ret.status,
-			ret.syndrome);
+		fprintf(stderr, "set-up: command 0x%x status %u byte %u\n", *(const u16 *)cmd,
+			ret.status, ret.syndrome);
 		abort();
 	}
 }
@@ -109,9 +109,9 @@ static void make_eqs(void)
 	u8 kind;
 
 	for (kind = 0; kind < 3; kind++) {
-		struct ornic_cmd_create_eq c = {HDR(CREATE_EQ), .eqn = kind, .kind = kind,
-						.depth_shift = 4, .vector = kind,
-						.ring = at(AT_EQ + kind * 4096u, 4096)};
+		struct ornic_cmd_create_eq c = {
+			HDR(CREATE_EQ),	  .eqn = kind,	  .kind = kind,
+			.depth_shift = 4, .vector = kind, .ring = at(AT_EQ + kind * 4096u, 4096)};
 
 		if (kind == ORNIC_EQ_TCP)
 			c.data = at(AT_TEQ, 0x8000);
@@ -121,20 +121,28 @@ static void make_eqs(void)
 
 static void make_qp(u32 n)
 {
-	struct ornic_cmd_create_qp c = {HDR(CREATE_QP), .qpn = n, .pdn = 1, .send_cqn = 1, .recv_cqn = 1,
-					.sq_shift = 4, .sq_stride_shift = STRIDE, .rq_shift = 4,
-					.rq_stride_shift = RSTRIDE, .flags = ORNIC_QPF_PRIVILEGED,
+	struct ornic_cmd_create_qp c = {HDR(CREATE_QP),
+					.qpn = n,
+					.pdn = 1,
+					.send_cqn = 1,
+					.recv_cqn = 1,
+					.sq_shift = 4,
+					.sq_stride_shift = STRIDE,
+					.rq_shift = 4,
+					.rq_stride_shift = RSTRIDE,
+					.flags = ORNIC_QPF_PRIVILEGED,
 					.access = ORNIC_ACC_REMOTE_WRITE | ORNIC_ACC_REMOTE_READ,
 					.mem = at(AT_QP + (n - 1) * QP_SIZE, QP_SIZE),
-					.sq_off = SQ_OFF, .rq_off = RQ_OFF};
+					.sq_off = SQ_OFF,
+					.rq_off = RQ_OFF};
 
 	must(&c);
 }
 
 static void make_eth(void)
 {
-	struct ornic_cmd_create_ethq c = {HDR(CREATE_TXQ), .depth_shift = 4, .mem = at(AT_ETH, 0x2000),
-					  .rec_off = 0x1000};
+	struct ornic_cmd_create_ethq c = {HDR(CREATE_TXQ), .depth_shift = 4,
+					  .mem = at(AT_ETH, 0x2000), .rec_off = 0x1000};
 	struct ornic_cmd_set_port port = {HDR(SET_PORT), .up = 1, .mtu = 1500};
 	struct ornic_cmd_set_rx_mode mode = {HDR(SET_RX_MODE), .mode = ORNIC_RXM_PROMISC};
 
@@ -149,10 +157,18 @@ static void make_eth(void)
 
 static void make_objects(void)
 {
-	struct ornic_cmd_create_cq cq = {HDR(CREATE_CQ), .cqn = 1, .eqn = ORNIC_EQ_COMP, .depth_shift = 8,
-					 .mem = at(AT_CQ, 0x10000), .ring_off = 128};
-	struct ornic_cmd_reg_mr mr = {HDR(REG_MR), .stag = 0x101, .pdn = 1, .iova = AT_DATA,
-				      .length = 0x80000, .mem = at(AT_DATA, 0x80000),
+	struct ornic_cmd_create_cq cq = {HDR(CREATE_CQ),
+					 .cqn = 1,
+					 .eqn = ORNIC_EQ_COMP,
+					 .depth_shift = 8,
+					 .mem = at(AT_CQ, 0x10000),
+					 .ring_off = 128};
+	struct ornic_cmd_reg_mr mr = {HDR(REG_MR),
+				      .stag = 0x101,
+				      .pdn = 1,
+				      .iova = AT_DATA,
+				      .length = 0x80000,
+				      .mem = at(AT_DATA, 0x80000),
 				      .access = ORNIC_ACC_LOCAL_WRITE | ORNIC_ACC_REMOTE_WRITE |
 						ORNIC_ACC_REMOTE_READ};
 	struct ornic_cmd_alloc_mr fr = {HDR(ALLOC_MR), .stag = 0x200, .pdn = 1, .max_pages = 16};
@@ -175,14 +191,16 @@ static void turn(u64 ns)
 /* Connection 1 calls connection 2, both in this device; QP 1 and 2 go into RDMA mode. */
 static void make_conn(bool crc)
 {
-	struct ornic_tcp_opts opts = {.options = ORNIC_TCPO_SACK | ORNIC_TCPO_WSCALE, .window = 65536,
-				      .ttl = 64, .syn_retries = 3};
+	struct ornic_tcp_opts opts = {.options = ORNIC_TCPO_SACK | ORNIC_TCPO_WSCALE,
+				      .window = 65536,
+				      .ttl = 64,
+				      .syn_retries = 3};
 	struct ornic_cmd_set_nexthop nh = {HDR(SET_NEXTHOP), .flags = ORNIC_NHF_LOOP, .mtu = 1500};
 	struct ornic_cmd_listen li = {HDR(LISTEN), .listen_id = 1, .port = 80,
 				      .family = ORNIC_FAMILY_IPV4, .backlog = 4};
-	struct ornic_cmd_open op = {HDR(OPEN), .conn_id = 1, .laddr = {10, 0, 0, 1},
-				    .raddr = {10, 0, 0, 1}, .lport = 5000, .rport = 80,
-				    .family = ORNIC_FAMILY_IPV4, .opts = opts};
+	struct ornic_cmd_open op = {
+		HDR(OPEN),     .conn_id = 1, .laddr = {10, 0, 0, 1},	  .raddr = {10, 0, 0, 1},
+		.lport = 5000, .rport = 80,  .family = ORNIC_FAMILY_IPV4, .opts = opts};
 	struct ornic_cmd_accept ac = {HDR(ACCEPT), .conn_id = 2, .opts = opts};
 	struct ornic_cmd_mode_rdma rd = {HDR(MODE_RDMA), .ird = 4, .ord = 4,
 					 .flags = crc ? ORNIC_RDMAF_CRC : 0};
@@ -287,7 +305,8 @@ static void op_wqe(struct input *in, bool send)
 	take(in, wqe, len);
 	put_le32(wqe + (send ? 12 : 4), pi[n]);
 	pi[n]++;
-	rnic_bar_write(dev, ORNIC_BAR_DB, send ? ORNIC_DB_SQ : ORNIC_DB_RQ, 8, n | (u64)pi[n] << 32);
+	rnic_bar_write(dev, ORNIC_BAR_DB, send ? ORNIC_DB_SQ : ORNIC_DB_RQ, 8,
+		       n | (u64)pi[n] << 32);
 }
 
 static void op_unmap(struct input *in)
@@ -339,8 +358,8 @@ static void operation(struct input *in)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct rnic_config cfg = {.mac = {2, 0, 0, 0, 0, 1}, .db_stride_shift = 12, .db_pages = 4,
-				  .wire = "null"};
+	struct rnic_config cfg = {
+		.mac = {2, 0, 0, 0, 0, 1}, .db_stride_shift = 12, .db_pages = 4, .wire = "null"};
 	char err[128];
 
 	log_set_level(LOG_LVL_ERR);

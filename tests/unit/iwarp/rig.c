@@ -136,11 +136,11 @@ static struct tconn *new_conn(struct host *h)
 	return tc;
 }
 
-static bool op_conn_req(void *ctx, uint32_t listener, uint32_t syn_id, const void *frame, size_t len,
-			const struct tcp_syn_info *info)
+static bool op_conn_req(void *ctx, uint32_t listener, uint32_t syn_id, const void *frame,
+			size_t len, const struct tcp_syn_info *info)
 {
 	struct host *h = ctx;
-	struct tcp_opts o = { .wscale = true, .timestamps = true, .sack = true, .rcv_wnd = 1u << 20 };
+	struct tcp_opts o = {.wscale = true, .timestamps = true, .sack = true, .rcv_wnd = 1u << 20};
 	struct tconn *tc = new_conn(h);
 
 	assert_int_equal(tcp_accept(h->dev.tcp, syn_id, tc->c.id, 0, &o, tc), 0);
@@ -189,8 +189,8 @@ static size_t op_rx(void *ctx, struct tcp_conn *conn, const void *data, size_t l
 	return len;
 }
 
-static int op_gather(void *ctx, struct tcp_conn *conn, const struct tcp_record *record, uint32_t off,
-		     uint32_t len, struct tcp_gather *g)
+static int op_gather(void *ctx, struct tcp_conn *conn, const struct tcp_record *record,
+		     uint32_t off, uint32_t len, struct tcp_gather *g)
 {
 	struct tconn *tc = tcp_conn_user(conn);
 
@@ -270,9 +270,11 @@ static u64 make_eq(struct host *h, u32 eqn, u8 kind)
 static void host_init(struct rig *r, int idx, u32 mtu)
 {
 	struct host *h = &r->h[idx];
-	struct tcp_engine_config cfg = { .max_conns = 64, .stream_buf = 1u << 20 };
-	struct tcp_nexthop nh = { .dmac = { 2, 0, 0, 0, 0, (u8)!idx }, .smac = { 2, 0, 0, 0, 0, (u8)idx },
-				  .vlan = TCP_VLAN_NONE, .mtu = (uint16_t)mtu };
+	struct tcp_engine_config cfg = {.max_conns = 64, .stream_buf = 1u << 20};
+	struct tcp_nexthop nh = {.dmac = {2, 0, 0, 0, 0, (u8)!idx},
+				 .smac = {2, 0, 0, 0, 0, (u8)idx},
+				 .vlan = TCP_VLAN_NONE,
+				 .mtu = (uint16_t)mtu};
 
 	h->rig = r;
 	h->idx = idx;
@@ -439,7 +441,8 @@ struct tcq *tcq_new(struct host *h, u32 shift)
 
 bool tcq_poll(struct tcq *cq, struct ornic_cqe *cqe)
 {
-	struct ornic_cqe *e = host_ptr(cq->h, cq->ring + 32ull * (cq->ci & ((1u << cq->shift) - 1)));
+	struct ornic_cqe *e =
+		host_ptr(cq->h, cq->ring + 32ull * (cq->ci & ((1u << cq->shift) - 1)));
 	struct ornic_queue_rec *rec = host_ptr(cq->h, cq->rec);
 
 	if ((le32_to_cpu(e->flags) & ORNIC_CQE_PHASE) == (cq->ci >> cq->shift & 1))
@@ -451,8 +454,10 @@ bool tcq_poll(struct tcq *cq, struct ornic_cqe *cqe)
 
 bool tcq_arm(struct tcq *cq, bool solicited)
 {
-	u64 val = FIELD_PREP(ORNIC_DB_NUMBER, (u64)cq->cqn) | FIELD_PREP(ORNIC_DB_ARM_SEQ, (u64)cq->arm_seq) |
-		  FIELD_PREP(ORNIC_DB_INDEX, (u64)cq->ci) | (solicited ? ORNIC_DB_FLAG_SOLICITED : 0);
+	u64 val = FIELD_PREP(ORNIC_DB_NUMBER, (u64)cq->cqn) |
+		  FIELD_PREP(ORNIC_DB_ARM_SEQ, (u64)cq->arm_seq) |
+		  FIELD_PREP(ORNIC_DB_INDEX, (u64)cq->ci) |
+		  (solicited ? ORNIC_DB_FLAG_SOLICITED : 0);
 
 	return iw_doorbell(&cq->h->dev, ORNIC_DB_CQ_ARM, 0, val);
 }
@@ -485,9 +490,9 @@ bool host_async(struct host *h, struct ornic_aeqe *ev)
 
 struct tqp *tqp_new(struct host *h, struct tcq *scq, struct tcq *rcq, const struct tqp_cfg *cfg)
 {
-	static const struct tqp_cfg dflt = { 0 };
+	static const struct tqp_cfg dflt = {0};
 	struct tqp *qp = rig_own(h->rig, sizeof(*qp));
-	struct ornic_cmd_create_qp c = { 0 };
+	struct ornic_cmd_create_qp c = {0};
 	u64 size, buf;
 
 	cfg = cfg ? cfg : &dflt;
@@ -499,7 +504,8 @@ struct tqp *tqp_new(struct host *h, struct tcq *scq, struct tcq *rcq, const stru
 	qp->sq_stride = cfg->sq_stride ? cfg->sq_stride : 9;
 	qp->rq_shift = cfg->rq_shift ? cfg->rq_shift : 6;
 	qp->rq_stride = cfg->rq_stride ? cfg->rq_stride : 6;
-	size = 128 + (1ull << (qp->sq_shift + qp->sq_stride)) + (1ull << (qp->rq_shift + qp->rq_stride));
+	size = 128 + (1ull << (qp->sq_shift + qp->sq_stride)) +
+	       (1ull << (qp->rq_shift + qp->rq_stride));
 	size = ALIGN(size + 64, 4096ull);
 	buf = host_alloc(h, size, 4096);
 	qp->rec = buf;
@@ -514,7 +520,8 @@ struct tqp *tqp_new(struct host *h, struct tcq *scq, struct tcq *rcq, const stru
 	c.rq_shift = qp->rq_shift;
 	c.rq_stride_shift = qp->rq_stride;
 	c.flags = cpu_to_le16(cfg->flags);
-	c.access = cpu_to_le16(cfg->access ? cfg->access : ORNIC_ACC_REMOTE_WRITE | ORNIC_ACC_REMOTE_READ);
+	c.access = cpu_to_le16(cfg->access ? cfg->access
+					   : ORNIC_ACC_REMOTE_WRITE | ORNIC_ACC_REMOTE_READ);
 	c.mem = flat(buf, size);
 	c.sq_off = cpu_to_le32((u32)(qp->sq - buf));
 	c.rq_off = cpu_to_le32((u32)(qp->rq - buf));
@@ -524,7 +531,8 @@ struct tqp *tqp_new(struct host *h, struct tcq *scq, struct tcq *rcq, const stru
 
 void *tqp_wqe(struct tqp *qp, u32 index)
 {
-	u8 *w = host_ptr(qp->h, qp->sq + ((u64)(index & ((1u << qp->sq_shift) - 1)) << qp->sq_stride));
+	u8 *w = host_ptr(qp->h,
+			 qp->sq + ((u64)(index & ((1u << qp->sq_shift) - 1)) << qp->sq_stride));
 
 	memset(w, 0, 1u << qp->sq_stride);
 	return w;
@@ -572,8 +580,8 @@ void tqp_ring(struct tqp *qp)
 
 void tqp_post_recv(struct tqp *qp, u64 addr, u32 len, u32 stag)
 {
-	struct ornic_rq_wqe *w =
-		host_ptr(qp->h, qp->rq + ((u64)(qp->rq_pi & ((1u << qp->rq_shift) - 1)) << qp->rq_stride));
+	struct ornic_rq_wqe *w = host_ptr(
+		qp->h, qp->rq + ((u64)(qp->rq_pi & ((1u << qp->rq_shift) - 1)) << qp->rq_stride));
 	struct ornic_queue_rec *rec = host_ptr(qp->h, qp->rec);
 
 	memset(w, 0, 1u << qp->rq_stride);
@@ -605,7 +613,7 @@ struct cmd_ret tqp_modify(struct tqp *qp, u8 state)
 
 struct cmd_ret tqp_destroy(struct tqp *qp)
 {
-	struct ornic_cmd_number c = { .number = cpu_to_le32(qp->qpn) };
+	struct ornic_cmd_number c = {.number = cpu_to_le32(qp->qpn)};
 
 	return iw_cmd_destroy_qp(&qp->h->dev, &c);
 }
@@ -613,7 +621,7 @@ struct cmd_ret tqp_destroy(struct tqp *qp)
 struct ornic_qp_attr tqp_query(struct tqp *qp)
 {
 	u64 buf = host_alloc(qp->h, 64, 64);
-	struct ornic_cmd_number c = { .number = cpu_to_le32(qp->qpn), .hdr.data = cpu_to_le64(buf) };
+	struct ornic_cmd_number c = {.number = cpu_to_le32(qp->qpn), .hdr.data = cpu_to_le64(buf)};
 	struct ornic_qp_attr a;
 
 	assert_int_equal(iw_cmd_query_qp(&qp->h->dev, &c).status, ORNIC_CMDS_OK);
@@ -632,7 +640,7 @@ static u32 new_stag(struct host *h)
 struct tmr *tmr_new(struct host *h, u64 len, u16 access, u32 pdn)
 {
 	struct tmr *mr = rig_own(h->rig, sizeof(*mr));
-	struct ornic_cmd_reg_mr c = { 0 };
+	struct ornic_cmd_reg_mr c = {0};
 	u64 list, block, i;
 
 	mr->h = h;
@@ -665,7 +673,7 @@ struct tmr *tmr_new(struct host *h, u64 len, u16 access, u32 pdn)
 struct tmr *tmr_alloc_fast(struct host *h, u32 pages)
 {
 	struct tmr *mr = rig_own(h->rig, sizeof(*mr));
-	struct ornic_cmd_alloc_mr c = { 0 };
+	struct ornic_cmd_alloc_mr c = {0};
 	u64 block, i;
 
 	mr->h = h;
@@ -733,7 +741,7 @@ bool tmr_check(struct tmr *mr, u64 off, u64 len, u32 seed, u64 skip)
 
 void tmr_dereg(struct tmr *mr)
 {
-	struct ornic_cmd_stag c = { .stag = cpu_to_le32(mr->stag) };
+	struct ornic_cmd_stag c = {.stag = cpu_to_le32(mr->stag)};
 
 	assert_int_equal(mr_cmd_dereg(&mr->h->dev, &c).status, ORNIC_CMDS_OK);
 }
@@ -750,9 +758,9 @@ static bool both_up(void *arg)
 
 void rig_connect(struct rig *r, struct tconn *out[2])
 {
-	struct tcp_open_params p = { 0 };
-	u8 a[4] = { 10, 0, 0, 1 }, b[4] = { 10, 0, 0, 2 };
-	struct ip_addr any = { .family = IP_ANY };
+	struct tcp_open_params p = {0};
+	u8 a[4] = {10, 0, 0, 1}, b[4] = {10, 0, 0, 2};
+	struct ip_addr any = {.family = IP_ANY};
 
 	out[0] = new_conn(&r->h[0]);
 	tcp_listen(r->h[1].dev.tcp, 1, &any, 5000, TCP_VLAN_NONE, 16);
@@ -761,7 +769,8 @@ void rig_connect(struct rig *r, struct tconn *out[2])
 	p.tuple.remote = ip_addr_v4(b);
 	p.tuple.lport = (uint16_t)(40000 + p.id);
 	p.tuple.rport = 5000;
-	p.opts = (struct tcp_opts){ .wscale = true, .timestamps = true, .sack = true, .rcv_wnd = 1u << 20 };
+	p.opts = (struct tcp_opts){
+		.wscale = true, .timestamps = true, .sack = true, .rcv_wnd = 1u << 20};
 	p.user = out[0];
 	assert_int_equal(tcp_open(r->h[0].dev.tcp, &p), 0);
 	out[0]->c.tcp = tcp_conn_find(r->h[0].dev.tcp, p.id);

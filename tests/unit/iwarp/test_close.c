@@ -33,7 +33,8 @@ static struct ends *ends_new(void)
 
 static void bind_both(struct ends *w, u8 rtr, u16 depth)
 {
-	struct bind_cfg b = { .role = ORNIC_ROLE_RESPONDER, .rtr = rtr, .crc = true, .ird = depth, .ord = depth };
+	struct bind_cfg b = {
+		.role = ORNIC_ROLE_RESPONDER, .rtr = rtr, .crc = true, .ird = depth, .ord = depth};
 
 	rig_bind(w->qp[1], w->tc[1], &b);
 	b.role = ORNIC_ROLE_INITIATOR;
@@ -290,8 +291,8 @@ static void terminate(void **state)
 /* Bytes that came before the initiator's MODE_RDMA are FPDUs. */
 static void early_fpdus(void **state)
 {
-	struct bind_cfg b = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 2, .ord = 2 };
-	struct ddp_hdr h = { .last = 1, .opcode = RDMAP_SEND, .msn = 1 };
+	struct bind_cfg b = {.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 2, .ord = 2};
+	struct ddp_hdr h = {.last = 1, .opcode = RDMAP_SEND, .msn = 1};
 	struct ends *w = ends_new();
 	u8 f[64];
 	u32 n;
@@ -336,7 +337,8 @@ static void awake(void **state)
 		assert_true(w->r->now < 100ull * 1000 * MS);
 	}
 	rig_run_for(w->r, 10 * MS);
-	assert_int_equal(((struct ornic_queue_rec *)host_ptr(&w->r->h[0], w->qp[0]->rec))->awake, 0);
+	assert_int_equal(((struct ornic_queue_rec *)host_ptr(&w->r->h[0], w->qp[0]->rec))->awake,
+			 0);
 	assert_true(asleep < 2000);
 	printf("2000 posts, %u doorbells\n", asleep);
 	rig_free(w->r);
@@ -345,10 +347,14 @@ static void awake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ready_to_receive), cmocka_unit_test(graceful),
-		cmocka_unit_test(both_close),	    cmocka_unit_test(peer_fin),
-		cmocka_unit_test(lost),		    cmocka_unit_test(terminate),
-		cmocka_unit_test(early_fpdus),	    cmocka_unit_test(awake),
+		cmocka_unit_test(ready_to_receive),
+		cmocka_unit_test(graceful),
+		cmocka_unit_test(both_close),
+		cmocka_unit_test(peer_fin),
+		cmocka_unit_test(lost),
+		cmocka_unit_test(terminate),
+		cmocka_unit_test(early_fpdus),
+		cmocka_unit_test(awake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,10 @@ struct pair {
 	struct tmr *src[2], *dst[2];
 };
 
-static const struct bind_cfg dflt = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 8, .ord = 8 };
+static const struct bind_cfg dflt = {.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 8, .ord = 8};
 
-static struct pair *pair_new(u32 mtu, u64 mr_size, const struct tqp_cfg *cfg, const struct bind_cfg *bind)
+static struct pair *pair_new(u32 mtu, u64 mr_size, const struct tqp_cfg *cfg,
+			     const struct bind_cfg *bind)
 {
 	struct rig *r = rig_new(mtu);
 	struct pair *p = rig_own(r, sizeof(*p));
@@ -41,21 +42,23 @@ static void pair_free(struct pair *p)
 static bool cq_has(void *arg)
 {
 	struct tcq *cq = arg;
-	struct ornic_cqe *e = host_ptr(cq->h, cq->ring + 32ull * (cq->ci & ((1u << cq->shift) - 1)));
+	struct ornic_cqe *e =
+		host_ptr(cq->h, cq->ring + 32ull * (cq->ci & ((1u << cq->shift) - 1)));
 
 	return (le32_to_cpu(e->flags) & ORNIC_CQE_PHASE) != (cq->ci >> cq->shift & 1);
 }
 
 static struct ornic_cqe wait_cqe(struct pair *p, struct tcq *cq)
 {
-	struct ornic_cqe e = { 0 };
+	struct ornic_cqe e = {0};
 
 	rig_until(p->r, cq_has, cq);
 	assert_true(tcq_poll(cq, &e));
 	return e;
 }
 
-static void expect_cqe(struct pair *p, struct tcq *cq, u8 opcode, u8 status, u32 index, u32 byte_len)
+static void expect_cqe(struct pair *p, struct tcq *cq, u8 opcode, u8 status, u32 index,
+		       u32 byte_len)
 {
 	struct ornic_cqe e = wait_cqe(p, cq);
 
@@ -93,8 +96,8 @@ static void post_send(struct pair *p, int i, u64 from, u32 len, u8 flags)
 	tqp_ring(p->qp[i]);
 }
 
-static const u32 sizes[] = { 0, 1, 3, 4, 5, 64, 127, 1000, 1428, 1429, 4096, 65536, 300001 };
-static const u32 mtus[] = { 576, 1500, 9000, 65000 };
+static const u32 sizes[] = {0, 1, 3, 4, 5, 64, 127, 1000, 1428, 1429, 4096, 65536, 300001};
+static const u32 mtus[] = {576, 1500, 9000, 65000};
 
 static void write_sizes(void **state)
 {
@@ -163,7 +166,7 @@ static void send_sizes(void **state)
 /* Many SGEs with empty ones between them, gathered and scattered at every cut. */
 static void many_sges(void **state)
 {
-	const struct tqp_cfg cfg = { .rq_stride = 9 };
+	const struct tqp_cfg cfg = {.rq_stride = 9};
 	struct pair *p = pair_new(1500, 400000, &cfg, NULL);
 	struct ornic_sq_wqe_msg *w;
 	struct ornic_rq_wqe *rw;
@@ -251,8 +254,9 @@ static void send_kinds(void **state)
 		assert_int_equal(!!(le32_to_cpu(e.flags) & ORNIC_CQE_SOLICITED), k & 1);
 		assert_int_equal(!!(le32_to_cpu(e.flags) & ORNIC_CQE_WITH_INV), k >> 1);
 		assert_int_equal(le32_to_cpu(e.inv_stag), k & 2 ? victim->stag : 0);
-		assert_int_equal(mr_check(&p->r->h[1].dev, victim->stag, PDN, victim->iova, 10, 0, false),
-				 k & 2 ? ORNIC_SYN_STAG_INVALID : ORNIC_SYN_NONE);
+		assert_int_equal(
+			mr_check(&p->r->h[1].dev, victim->stag, PDN, victim->iova, 10, 0, false),
+			k & 2 ? ORNIC_SYN_STAG_INVALID : ORNIC_SYN_NONE);
 	}
 	pair_free(p);
 }
@@ -281,7 +285,7 @@ static void unsignalled(void **state)
 
 static void sig_all(void **state)
 {
-	const struct tqp_cfg cfg = { .flags = ORNIC_QPF_SIG_ALL };
+	const struct tqp_cfg cfg = {.flags = ORNIC_QPF_SIG_ALL};
 	struct pair *p = pair_new(1500, 8192, &cfg, NULL);
 	u32 i;
 
@@ -295,7 +299,8 @@ static void sig_all(void **state)
 /* No more Reads than ORD are ever on the wire, and a fence waits for them. */
 static void ord_and_fence(void **state)
 {
-	const struct bind_cfg bind = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 2, .ord = 2 };
+	const struct bind_cfg bind = {
+		.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 2, .ord = 2};
 	struct pair *p = pair_new(1500, 200000, NULL, &bind);
 	u32 i;
 
@@ -320,7 +325,7 @@ static void ord_and_fence(void **state)
 /* Local operations of a privileged QP, in the order that a kernel ULP uses them. */
 static void fast_register(void **state)
 {
-	const struct tqp_cfg cfg = { .flags = ORNIC_QPF_PRIVILEGED };
+	const struct tqp_cfg cfg = {.flags = ORNIC_QPF_PRIVILEGED};
 	struct pair *p = pair_new(1500, 70000, &cfg, NULL);
 	struct tmr *fr = tmr_alloc_fast(&p->r->h[0], 16);
 	u64 pbl = host_alloc(&p->r->h[0], 16 * 8, 8);
@@ -342,7 +347,8 @@ static void fast_register(void **state)
 		w->access = cpu_to_le16(ALL_ACC);
 		tqp_ring(p->qp[0]);
 		tmr_fill(p->src[1], 0, 65536, round);
-		m = tqp_send_wqe(p->qp[0], ORNIC_WR_READ, ORNIC_WRF_SIGNALED | (round ? ORNIC_WRF_INVALIDATE : 0));
+		m = tqp_send_wqe(p->qp[0], ORNIC_WR_READ,
+				 ORNIC_WRF_SIGNALED | (round ? ORNIC_WRF_INVALIDATE : 0));
 		m->remote_addr = cpu_to_le64(p->src[1]->iova);
 		m->remote_stag = cpu_to_le32(p->src[1]->stag);
 		tqp_sge(m, fr->iova, 65536, stag);
@@ -353,7 +359,8 @@ static void fast_register(void **state)
 			m->hdr.imm_stag = cpu_to_le32(stag);
 			tqp_ring(p->qp[0]);
 		}
-		expect_cqe(p, p->cq[0][0], ORNIC_WR_READ, ORNIC_CQE_OK, round ? 2 + round * 2 : 1, 65536);
+		expect_cqe(p, p->cq[0][0], ORNIC_WR_READ, ORNIC_CQE_OK, round ? 2 + round * 2 : 1,
+			   65536);
 		if (!round)
 			expect_cqe(p, p->cq[0][0], ORNIC_WR_LOCAL_INV, ORNIC_CQE_OK, 2, 0);
 		assert_true(tmr_check(fr, 0, 65536, round, 0));
@@ -369,7 +376,7 @@ static void fast_register(void **state)
  */
 static void invalidate_behind_write(void **state)
 {
-	const struct tqp_cfg cfg = { .flags = ORNIC_QPF_PRIVILEGED };
+	const struct tqp_cfg cfg = {.flags = ORNIC_QPF_PRIVILEGED};
 	struct pair *p = pair_new(1500, 300000, &cfg, NULL);
 	struct ornic_sq_wqe_msg *m;
 
@@ -391,7 +398,7 @@ static void invalidate_behind_write(void **state)
 /* The local DMA STag on a privileged QP: source and receive buffer, beside an MR. */
 static void local_dma(void **state)
 {
-	const struct tqp_cfg cfg = { .flags = ORNIC_QPF_PRIVILEGED };
+	const struct tqp_cfg cfg = {.flags = ORNIC_QPF_PRIVILEGED};
 	struct pair *p = pair_new(1500, 8192, &cfg, NULL);
 	u64 a = host_alloc(&p->r->h[0], 8192, 64), b = host_alloc(&p->r->h[1], 8192, 64);
 	struct ornic_sq_wqe_msg *w;
@@ -492,7 +499,7 @@ static void mix_recv(struct pair *p, struct side *side, const struct side *peer,
 
 static void random_mix(u32 mtu, u32 loss, bool crc, u32 seed, u32 count)
 {
-	const struct bind_cfg bind = { .role = ORNIC_ROLE_INITIATOR, .crc = crc, .ird = 4, .ord = 4 };
+	const struct bind_cfg bind = {.role = ORNIC_ROLE_INITIATOR, .crc = crc, .ird = 4, .ord = 4};
 	struct pair *p = pair_new(mtu, (u64)(2 * SLOTS + RECVS) * SLOT, NULL, &bind);
 	struct side *side = rig_own(p->r, 2 * sizeof(*side));
 	u32 k;

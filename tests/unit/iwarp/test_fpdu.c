@@ -54,10 +54,14 @@ static void fpdu_length(void **state)
 static void tagged_header(void **state)
 {
 	/* RFC 5041 figure 4 and RFC 5040 figure 3: T, L, DV 1; RV 1, opcode 0; STag; TO */
-	static const u8 want[14] = { 0xc1, 0x40, 0x12, 0x34, 0x56, 0x78, 0x01, 0x02,
-				     0x03, 0x04, 0x05, 0x06, 0x07, 0x08 };
-	struct ddp_hdr h = { .tagged = true, .last = true, .opcode = RDMAP_WRITE, .stag = 0x12345678,
-			     .to = 0x0102030405060708 }, g;
+	static const u8 want[14] = {0xc1, 0x40, 0x12, 0x34, 0x56, 0x78, 0x01,
+				    0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08};
+	struct ddp_hdr h = {.tagged = true,
+			    .last = true,
+			    .opcode = RDMAP_WRITE,
+			    .stag = 0x12345678,
+			    .to = 0x0102030405060708},
+		       g;
 	u8 buf[32];
 
 	assert_int_equal(ddp_put_hdr(buf, &h), 14);
@@ -76,10 +80,15 @@ static void tagged_header(void **state)
 static void untagged_header(void **state)
 {
 	/* RFC 5041 figure 5; RFC 5040 figure 3: Send with SE and Invalidate */
-	static const u8 want[18] = { 0x41, 0x46, 0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 0,
-				     0, 0, 0x01, 0x02, 0, 0x01, 0x00, 0x04 };
-	struct ddp_hdr h = { .last = true, .opcode = RDMAP_SEND_SE_INV, .stag = 0xcafebabe, .qn = 0,
-			     .msn = 0x102, .mo = 0x10004 }, g;
+	static const u8 want[18] = {0x41, 0x46, 0xca, 0xfe, 0xba, 0xbe, 0,    0,    0,
+				    0,	  0,	0,    0x01, 0x02, 0,	0x01, 0x00, 0x04};
+	struct ddp_hdr h = {.last = true,
+			    .opcode = RDMAP_SEND_SE_INV,
+			    .stag = 0xcafebabe,
+			    .qn = 0,
+			    .msn = 0x102,
+			    .mo = 0x10004},
+		       g;
 	u8 buf[32];
 	u32 len;
 
@@ -95,15 +104,16 @@ static void untagged_header(void **state)
 static void read_header(void **state)
 {
 	/* RFC 5040 figure 6 */
-	static const u8 want[28] = { 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0,
-				     0, 0, 0, 5 };
-	struct rdmap_read r = { 1, 2, 3, 4, 5 }, g;
+	static const u8 want[28] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0,
+				    0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5};
+	struct rdmap_read r = {1, 2, 3, 4, 5}, g;
 	u8 buf[28];
 
 	rdmap_put_read(buf, &r);
 	assert_memory_equal(buf, want, 28);
 	rdmap_get_read(buf, &g);
-	assert_true(g.sink_stag == 1 && g.sink_to == 2 && g.size == 3 && g.src_stag == 4 && g.src_to == 5);
+	assert_true(g.sink_stag == 1 && g.sink_to == 2 && g.size == 3 && g.src_stag == 4 &&
+		    g.src_to == 5);
 }
 
 static void crc_and_pad(void **state)
@@ -134,8 +144,8 @@ static void crc_and_pad(void **state)
 static void terminate_fpdu(void **state)
 {
 	/* RFC 6581 9.2: layer 2, type 0, code 7; QN 2, MSN 1; no headers (RFC 5040 figure 10) */
-	static const u8 want[24] = { 0, 22, 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0,
-				     0x20, 0x07, 0, 0 };
+	static const u8 want[24] = {0, 22, 0x41, 0x47, 0, 0, 0, 0, 0,	 0,    0, 2,
+				    0, 0,  0,	 1,    0, 0, 0, 0, 0x20, 0x07, 0, 0};
 	u8 buf[IW_TERM_FPDU_MAX];
 	size_t n = iw_build_terminate(buf, 2, 0, 7, true);
 
@@ -151,9 +161,9 @@ static void terminate_fpdu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mulpdu),	 cmocka_unit_test(fpdu_length),
-		cmocka_unit_test(tagged_header), cmocka_unit_test(untagged_header),
-		cmocka_unit_test(read_header),	 cmocka_unit_test(crc_and_pad),
+		cmocka_unit_test(mulpdu),	  cmocka_unit_test(fpdu_length),
+		cmocka_unit_test(tagged_header),  cmocka_unit_test(untagged_header),
+		cmocka_unit_test(read_header),	  cmocka_unit_test(crc_and_pad),
 		cmocka_unit_test(terminate_fpdu),
 	};
 

@@ -27,11 +27,12 @@ struct fpdu {
 	u32 len;
 };
 
-static const struct bind_cfg responder = { .role = ORNIC_ROLE_RESPONDER, .crc = true, .ird = 4, .ord = 4 };
+static const struct bind_cfg responder = {
+	.role = ORNIC_ROLE_RESPONDER, .crc = true, .ird = 4, .ord = 4};
 
 static struct peer *peer_new(const struct bind_cfg *bind, u16 access)
 {
-	const struct tqp_cfg cfg = { .access = access };
+	const struct tqp_cfg cfg = {.access = access};
 	struct rig *r = rig_new(1500);
 	struct peer *p = rig_own(r, sizeof(*p));
 
@@ -186,9 +187,9 @@ static void run_bad(const struct bad *b, struct peer *p)
 	give(p, f->b, f->len);
 	expect_term(p, b->layer, b->etype, b->code, b->async, 2,
 		    b->async == REQ && b->code == DDP_UNTAGGED_TOO_LONG && b->layer == TERM_DDP &&
-				    b->h.qn == 0 ?
-			    ORNIC_CQE_LOC_LEN :
-			    ORNIC_CQE_FLUSHED);
+				    b->h.qn == 0
+			    ? ORNIC_CQE_LOC_LEN
+			    : ORNIC_CQE_FLUSHED);
 	printf("  %s: Terminate %u/%u/0x%02x\n", b->what, b->layer, b->etype, b->code);
 	expect_end(p);
 }
@@ -196,34 +197,202 @@ static void run_bad(const struct bad *b, struct peer *p)
 static void untagged_errors(void **state)
 {
 	static const struct bad t[] = {
-		{ "queue number 3", { .last = 1, .opcode = 3, .qn = 3, .msn = 1 }, 4, 1, 2, 1, REQ, 0, 0 },
-		{ "queue number 2^32-1", { .last = 1, .opcode = 3, .qn = ~0u, .msn = 1 }, 4, 1, 2, 1, REQ, 0, 0 },
-		{ "Send MSN 0", { .last = 1, .opcode = 3, .msn = 0 }, 4, 1, 2, 3, REQ, 0, 0 },
-		{ "Send MSN 2", { .last = 1, .opcode = 3, .msn = 2 }, 4, 1, 2, 3, REQ, 0, 0 },
-		{ "Send MSN 2^32-1", { .last = 1, .opcode = 3, .msn = ~0u }, 4, 1, 2, 3, REQ, 0, 0 },
-		{ "Send begins at MO 4", { .last = 1, .opcode = 3, .msn = 1, .mo = 4 }, 4, 1, 2, 4, REQ, 0, 0 },
-		{ "Send longer than the receive", { .last = 1, .opcode = 3, .msn = 1 }, 101, 1, 2, 5, REQ, 0, 0 },
-		{ "Send DDP version 0", { .last = 1, .opcode = 3, .msn = 1 }, 4, 1, 2, 6, REQ, 1, 0 },
-		{ "Send DDP version 2", { .last = 1, .opcode = 3, .msn = 1 }, 4, 1, 2, 6, REQ, 3, 0 },
-		{ "Send RDMAP version 0", { .last = 1, .opcode = 3, .msn = 1 }, 4, 0, 2, 5, REQ, 0, 0x40 },
-		{ "Send RDMAP version 3", { .last = 1, .opcode = 3, .msn = 1 }, 4, 0, 2, 5, REQ, 0, 0x80 },
-		{ "Write opcode untagged", { .last = 1, .opcode = 0, .msn = 1 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "Read Request on queue 0", { .last = 1, .opcode = 1, .msn = 1 }, 28, 0, 2, 6, REQ, 0, 0 },
-		{ "Send on queue 1", { .last = 1, .opcode = 3, .qn = 1, .msn = 1 }, 28, 0, 2, 6, REQ, 0, 0 },
-		{ "Send on queue 2", { .last = 1, .opcode = 3, .qn = 2, .msn = 1 }, 28, 0, 2, 6, REQ, 0, 0 },
-		{ "Terminate on queue 0", { .last = 1, .opcode = 7, .qn = 0, .msn = 1 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "opcode 8", { .last = 1, .opcode = 8, .qn = 0, .msn = 1 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "opcode 15", { .last = 1, .opcode = 15, .qn = 0, .msn = 1 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "Read Request MSN 2", { .last = 1, .opcode = 1, .qn = 1, .msn = 2 }, 28, 1, 2, 3, REQ, 0, 0 },
-		{ "Read Request MO 28", { .last = 1, .opcode = 1, .qn = 1, .msn = 1, .mo = 28 }, 28, 1, 2, 4, REQ, 0, 0 },
-		{ "Read Request of 27", { .last = 1, .opcode = 1, .qn = 1, .msn = 1 }, 27, 0, 2, 0xff, REQ, 0, 0 },
-		{ "Read Request of 0", { .last = 1, .opcode = 1, .qn = 1, .msn = 1 }, 0, 0, 2, 0xff, REQ, 0, 0 },
-		{ "Read Request of 29", { .last = 1, .opcode = 1, .qn = 1, .msn = 1 }, 29, 1, 2, 5, REQ, 0, 0 },
-		{ "Read Request not last", { .last = 0, .opcode = 1, .qn = 1, .msn = 1 }, 28, 0, 2, 0xff, REQ, 0, 0 },
-		{ "Terminate MSN 2", { .last = 1, .opcode = 7, .qn = 2, .msn = 2 }, 4, 1, 2, 3, REQ, 0, 0 },
-		{ "Terminate MO 1", { .last = 1, .opcode = 7, .qn = 2, .msn = 1, .mo = 1 }, 4, 1, 2, 4, REQ, 0, 0 },
-		{ "Terminate of 57", { .last = 1, .opcode = 7, .qn = 2, .msn = 1 }, 57, 1, 2, 5, REQ, 0, 0 },
-		{ "over-long Send", { .last = 1, .opcode = 3, .msn = 1 }, 65535 - 18, 1, 2, 5, REQ, 0, 0 },
+		{"queue number 3",
+		 {.last = 1, .opcode = 3, .qn = 3, .msn = 1},
+		 4,
+		 1,
+		 2,
+		 1,
+		 REQ,
+		 0,
+		 0},
+		{"queue number 2^32-1",
+		 {.last = 1, .opcode = 3, .qn = ~0u, .msn = 1},
+		 4,
+		 1,
+		 2,
+		 1,
+		 REQ,
+		 0,
+		 0},
+		{"Send MSN 0", {.last = 1, .opcode = 3, .msn = 0}, 4, 1, 2, 3, REQ, 0, 0},
+		{"Send MSN 2", {.last = 1, .opcode = 3, .msn = 2}, 4, 1, 2, 3, REQ, 0, 0},
+		{"Send MSN 2^32-1", {.last = 1, .opcode = 3, .msn = ~0u}, 4, 1, 2, 3, REQ, 0, 0},
+		{"Send begins at MO 4",
+		 {.last = 1, .opcode = 3, .msn = 1, .mo = 4},
+		 4,
+		 1,
+		 2,
+		 4,
+		 REQ,
+		 0,
+		 0},
+		{"Send longer than the receive",
+		 {.last = 1, .opcode = 3, .msn = 1},
+		 101,
+		 1,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0},
+		{"Send DDP version 0", {.last = 1, .opcode = 3, .msn = 1}, 4, 1, 2, 6, REQ, 1, 0},
+		{"Send DDP version 2", {.last = 1, .opcode = 3, .msn = 1}, 4, 1, 2, 6, REQ, 3, 0},
+		{"Send RDMAP version 0",
+		 {.last = 1, .opcode = 3, .msn = 1},
+		 4,
+		 0,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0x40},
+		{"Send RDMAP version 3",
+		 {.last = 1, .opcode = 3, .msn = 1},
+		 4,
+		 0,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0x80},
+		{"Write opcode untagged",
+		 {.last = 1, .opcode = 0, .msn = 1},
+		 4,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request on queue 0",
+		 {.last = 1, .opcode = 1, .msn = 1},
+		 28,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
+		{"Send on queue 1",
+		 {.last = 1, .opcode = 3, .qn = 1, .msn = 1},
+		 28,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
+		{"Send on queue 2",
+		 {.last = 1, .opcode = 3, .qn = 2, .msn = 1},
+		 28,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
+		{"Terminate on queue 0",
+		 {.last = 1, .opcode = 7, .qn = 0, .msn = 1},
+		 4,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
+		{"opcode 8", {.last = 1, .opcode = 8, .qn = 0, .msn = 1}, 4, 0, 2, 6, REQ, 0, 0},
+		{"opcode 15", {.last = 1, .opcode = 15, .qn = 0, .msn = 1}, 4, 0, 2, 6, REQ, 0, 0},
+		{"Read Request MSN 2",
+		 {.last = 1, .opcode = 1, .qn = 1, .msn = 2},
+		 28,
+		 1,
+		 2,
+		 3,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request MO 28",
+		 {.last = 1, .opcode = 1, .qn = 1, .msn = 1, .mo = 28},
+		 28,
+		 1,
+		 2,
+		 4,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request of 27",
+		 {.last = 1, .opcode = 1, .qn = 1, .msn = 1},
+		 27,
+		 0,
+		 2,
+		 0xff,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request of 0",
+		 {.last = 1, .opcode = 1, .qn = 1, .msn = 1},
+		 0,
+		 0,
+		 2,
+		 0xff,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request of 29",
+		 {.last = 1, .opcode = 1, .qn = 1, .msn = 1},
+		 29,
+		 1,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0},
+		{"Read Request not last",
+		 {.last = 0, .opcode = 1, .qn = 1, .msn = 1},
+		 28,
+		 0,
+		 2,
+		 0xff,
+		 REQ,
+		 0,
+		 0},
+		{"Terminate MSN 2",
+		 {.last = 1, .opcode = 7, .qn = 2, .msn = 2},
+		 4,
+		 1,
+		 2,
+		 3,
+		 REQ,
+		 0,
+		 0},
+		{"Terminate MO 1",
+		 {.last = 1, .opcode = 7, .qn = 2, .msn = 1, .mo = 1},
+		 4,
+		 1,
+		 2,
+		 4,
+		 REQ,
+		 0,
+		 0},
+		{"Terminate of 57",
+		 {.last = 1, .opcode = 7, .qn = 2, .msn = 1},
+		 57,
+		 1,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0},
+		{"over-long Send",
+		 {.last = 1, .opcode = 3, .msn = 1},
+		 65535 - 18,
+		 1,
+		 2,
+		 5,
+		 REQ,
+		 0,
+		 0},
 	};
 	u32 i;
 
@@ -235,22 +404,38 @@ static void untagged_errors(void **state)
 static void tagged_errors(void **state)
 {
 	struct bad t[] = {
-		{ "Write STag 0", { .tagged = 1, .last = 1, .stag = 0 }, 4, 1, 1, 0, ACC, 0, 0 },
-		{ "Write STag of no MR", { .tagged = 1, .last = 1, .stag = 0x00123456 }, 4, 1, 1, 0, ACC, 0, 0 },
-		{ "Write STag 2^32-1", { .tagged = 1, .last = 1, .stag = ~0u }, 4, 1, 1, 0, ACC, 0, 0 },
-		{ "Write wrong key", { .tagged = 1, .last = 1 }, 4, 1, 1, 0, ACC, 0, 0 },
-		{ "Write before the MR", { .tagged = 1, .last = 1 }, 4, 1, 1, 1, ACC, 0, 0 },
-		{ "Write beyond the MR", { .tagged = 1, .last = 1 }, 4, 1, 1, 1, ACC, 0, 0 },
-		{ "Write across the end", { .tagged = 1, .last = 1 }, 4, 1, 1, 1, ACC, 0, 0 },
-		{ "Write wraps", { .tagged = 1, .last = 1, .to = ~0ull - 1 }, 4, 1, 1, 3, ACC, 0, 0 },
-		{ "Write to another PD", { .tagged = 1, .last = 1 }, 4, 1, 1, 2, ACC, 0, 0 },
-		{ "Write without rights", { .tagged = 1, .last = 1 }, 4, 1, 1, 0, ACC, 0, 0 },
-		{ "Write DDP version 0", { .tagged = 1, .last = 1 }, 4, 1, 1, 4, REQ, 1, 0 },
-		{ "Write RDMAP version 2", { .tagged = 1, .last = 1 }, 4, 0, 2, 5, REQ, 0, 0xc0 },
-		{ "tagged Send", { .tagged = 1, .last = 1, .opcode = 3 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "tagged Terminate", { .tagged = 1, .last = 1, .opcode = 7 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "tagged opcode 9", { .tagged = 1, .last = 1, .opcode = 9 }, 4, 0, 2, 6, REQ, 0, 0 },
-		{ "Read Response to no Read", { .tagged = 1, .last = 1, .opcode = 2 }, 4, 0, 2, 6, REQ, 0, 0 },
+		{"Write STag 0", {.tagged = 1, .last = 1, .stag = 0}, 4, 1, 1, 0, ACC, 0, 0},
+		{"Write STag of no MR",
+		 {.tagged = 1, .last = 1, .stag = 0x00123456},
+		 4,
+		 1,
+		 1,
+		 0,
+		 ACC,
+		 0,
+		 0},
+		{"Write STag 2^32-1", {.tagged = 1, .last = 1, .stag = ~0u}, 4, 1, 1, 0, ACC, 0, 0},
+		{"Write wrong key", {.tagged = 1, .last = 1}, 4, 1, 1, 0, ACC, 0, 0},
+		{"Write before the MR", {.tagged = 1, .last = 1}, 4, 1, 1, 1, ACC, 0, 0},
+		{"Write beyond the MR", {.tagged = 1, .last = 1}, 4, 1, 1, 1, ACC, 0, 0},
+		{"Write across the end", {.tagged = 1, .last = 1}, 4, 1, 1, 1, ACC, 0, 0},
+		{"Write wraps", {.tagged = 1, .last = 1, .to = ~0ull - 1}, 4, 1, 1, 3, ACC, 0, 0},
+		{"Write to another PD", {.tagged = 1, .last = 1}, 4, 1, 1, 2, ACC, 0, 0},
+		{"Write without rights", {.tagged = 1, .last = 1}, 4, 1, 1, 0, ACC, 0, 0},
+		{"Write DDP version 0", {.tagged = 1, .last = 1}, 4, 1, 1, 4, REQ, 1, 0},
+		{"Write RDMAP version 2", {.tagged = 1, .last = 1}, 4, 0, 2, 5, REQ, 0, 0xc0},
+		{"tagged Send", {.tagged = 1, .last = 1, .opcode = 3}, 4, 0, 2, 6, REQ, 0, 0},
+		{"tagged Terminate", {.tagged = 1, .last = 1, .opcode = 7}, 4, 0, 2, 6, REQ, 0, 0},
+		{"tagged opcode 9", {.tagged = 1, .last = 1, .opcode = 9}, 4, 0, 2, 6, REQ, 0, 0},
+		{"Read Response to no Read",
+		 {.tagged = 1, .last = 1, .opcode = 2},
+		 4,
+		 0,
+		 2,
+		 6,
+		 REQ,
+		 0,
+		 0},
 	};
 	u32 i;
 
@@ -284,7 +469,8 @@ static void tagged_errors(void **state)
 /* What the QP does not allow at all. */
 static void qp_rights(void **state)
 {
-	struct bad t = { "Write to a QP that allows none", { .tagged = 1, .last = 1 }, 4, 1, 1, 0, ACC, 0, 0 };
+	struct bad t = {
+		"Write to a QP that allows none", {.tagged = 1, .last = 1}, 4, 1, 1, 0, ACC, 0, 0};
 	struct peer *p = peer_new(NULL, ORNIC_ACC_REMOTE_READ);
 
 	t.h.stag = p->mr->stag;
@@ -298,16 +484,18 @@ static void read_errors(void **state)
 		const char *what;
 		u8 code;
 	} t[] = {
-		{ "source STag 0", 0 },	 { "source of no MR", 0 },	{ "source key wrong", 0 },
-		{ "source too long", 1 }, { "source before the MR", 1 }, { "source without rights", 2 },
-		{ "source of another PD", 3 }, { "source wraps", 4 }, { "QP without rights", 2 },
+		{"source STag 0", 0},	     {"source of no MR", 0},
+		{"source key wrong", 0},     {"source too long", 1},
+		{"source before the MR", 1}, {"source without rights", 2},
+		{"source of another PD", 3}, {"source wraps", 4},
+		{"QP without rights", 2},
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct peer *p = peer_new(NULL, i == 8 ? ORNIC_ACC_REMOTE_WRITE : 0);
-		struct rdmap_read r = { 0x100, 0, 1000, p->mr->stag, p->mr->iova };
-		const struct ddp_hdr h = { .last = 1, .opcode = 1, .qn = 1, .msn = 1 };
+		struct rdmap_read r = {0x100, 0, 1000, p->mr->stag, p->mr->iova};
+		const struct ddp_hdr h = {.last = 1, .opcode = 1, .qn = 1, .msn = 1};
 		struct fpdu *f = rig_own(p->r, sizeof(*f));
 		const struct ornic_terminate *term = &p->tc[0]->c.term_sent;
 		u8 b[28];
@@ -359,7 +547,7 @@ static void read_errors(void **state)
 static void term_headers(void **state)
 {
 	struct peer *p = peer_new(NULL, 0);
-	struct ddp_hdr h = { .tagged = 1, .last = 1, .stag = 0x99999900, .to = 0x1122 };
+	struct ddp_hdr h = {.tagged = 1, .last = 1, .stag = 0x99999900, .to = 0x1122};
 	const struct ornic_terminate *term = &p->tc[0]->c.term_sent;
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
 
@@ -387,7 +575,7 @@ static void term_headers(void **state)
 static void empty_receive_queue(void **state)
 {
 	struct peer *p = peer_new(NULL, 0);
-	const struct ddp_hdr h = { .last = 1, .opcode = 3, .msn = 1 };
+	const struct ddp_hdr h = {.last = 1, .opcode = 3, .msn = 1};
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
 
 	make(f, &h, junk, 10);
@@ -398,11 +586,12 @@ static void empty_receive_queue(void **state)
 
 static void too_many_reads(void **state)
 {
-	const struct bind_cfg bind = { .role = ORNIC_ROLE_RESPONDER, .crc = true, .ird = 3, .ord = 1 };
+	const struct bind_cfg bind = {
+		.role = ORNIC_ROLE_RESPONDER, .crc = true, .ird = 3, .ord = 1};
 	struct peer *p = peer_new(&bind, 0);
 	struct fpdu *f = rig_own(p->r, sizeof(*f)), *all = rig_own(p->r, sizeof(*f));
-	struct ddp_hdr h = { .last = 1, .opcode = 1, .qn = 1, .msn = 1 };
-	struct rdmap_read r = { 0x100, 0, 90000, p->mr->stag, p->mr->iova };
+	struct ddp_hdr h = {.last = 1, .opcode = 1, .qn = 1, .msn = 1};
+	struct rdmap_read r = {0x100, 0, 90000, p->mr->stag, p->mr->iova};
 	u8 b[28];
 
 	rdmap_put_read(b, &r);
@@ -419,11 +608,11 @@ static void too_many_reads(void **state)
 /* IRD 0 takes none at all, not even one of no bytes. */
 static void no_reads(void **state)
 {
-	const struct bind_cfg zero = { .role = ORNIC_ROLE_RESPONDER, .crc = true };
-	const struct ddp_hdr h = { .last = 1, .opcode = 1, .qn = 1, .msn = 1 };
+	const struct bind_cfg zero = {.role = ORNIC_ROLE_RESPONDER, .crc = true};
+	const struct ddp_hdr h = {.last = 1, .opcode = 1, .qn = 1, .msn = 1};
 	struct peer *p = peer_new(&zero, 0);
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
-	struct rdmap_read r = { 0 };
+	struct rdmap_read r = {0};
 	u8 b[28];
 
 	rdmap_put_read(b, &r);
@@ -435,7 +624,7 @@ static void no_reads(void **state)
 
 static void bad_crc_everywhere(void **state)
 {
-	const struct ddp_hdr h = { .tagged = 1, .last = 1, .opcode = 0 };
+	const struct ddp_hdr h = {.tagged = 1, .last = 1, .opcode = 0};
 	u32 i, total = 0;
 
 	for (i = 0;; i++) {
@@ -476,7 +665,7 @@ static void short_ulpdus(void **state)
 	for (tagged = 0; tagged < 2; tagged++)
 		for (len = 0; len < (tagged ? 14u : 18u); len++) {
 			struct peer *p = peer_new(NULL, 0);
-			u8 b[64] = { 0 };
+			u8 b[64] = {0};
 			u32 n;
 
 			post_recvs(p, 1, 100);
@@ -494,7 +683,7 @@ static void short_ulpdus(void **state)
 /* A Send and a Write in one stream, cut in two at each byte, then byte by byte. */
 static void split_everywhere(void **state)
 {
-	struct ddp_hdr s = { .last = 1, .opcode = 3, .msn = 1 }, w = { .tagged = 1, .last = 1 };
+	struct ddp_hdr s = {.last = 1, .opcode = 3, .msn = 1}, w = {.tagged = 1, .last = 1};
 	u32 cut, total;
 
 	for (cut = 0;; cut++) {
@@ -540,7 +729,7 @@ static void split_everywhere(void **state)
 static void longest_ulpdu(void **state)
 {
 	struct peer *p = peer_new(NULL, 0);
-	struct ddp_hdr h = { .tagged = 1, .last = 1, .stag = p->mr->stag, .to = p->mr->iova };
+	struct ddp_hdr h = {.tagged = 1, .last = 1, .stag = p->mr->stag, .to = p->mr->iova};
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
 	u32 i;
 
@@ -569,14 +758,16 @@ static void send_segments(void **state)
 		u8 opcode;
 		u8 layer, etype, code;
 	} t[] = {
-		{ "gap", 12, 1, 3, 1, 2, 4 },	  { "overlap", 8, 1, 3, 1, 2, 4 },
-		{ "next MSN", 0, 2, 3, 1, 2, 3 }, { "opcode changes", 10, 1, 5, 0, 2, 6 },
+		{"gap", 12, 1, 3, 1, 2, 4},
+		{"overlap", 8, 1, 3, 1, 2, 4},
+		{"next MSN", 0, 2, 3, 1, 2, 3},
+		{"opcode changes", 10, 1, 5, 0, 2, 6},
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct peer *p = peer_new(NULL, 0);
-		struct ddp_hdr h = { .opcode = 3, .msn = 1 };
+		struct ddp_hdr h = {.opcode = 3, .msn = 1};
 		struct fpdu *f = rig_own(p->r, sizeof(*f));
 
 		tqp_post_recv(p->qp, p->mr->iova, 100, p->mr->stag);
@@ -592,8 +783,8 @@ static void send_segments(void **state)
 		make(f, &h, junk, 10);
 		give(p, f->b, f->len);
 		expect_term(p, t[i].layer, t[i].etype, t[i].code, REQ, 1, ORNIC_CQE_FLUSHED);
-		printf("  second segment, %s: Terminate %u/%u/0x%02x\n", t[i].what, t[i].layer, t[i].etype,
-		       t[i].code);
+		printf("  second segment, %s: Terminate %u/%u/0x%02x\n", t[i].what, t[i].layer,
+		       t[i].etype, t[i].code);
 		expect_end(p);
 	}
 }
@@ -601,7 +792,7 @@ static void send_segments(void **state)
 /* RFC 5041 5.2, RFC 5040 5.2.1: of empty messages neither STag nor offset is looked at. */
 static void empty_messages(void **state)
 {
-	static const u32 stags[] = { 0, 1, 0xdeadbeef, ~0u };
+	static const u32 stags[] = {0, 1, 0xdeadbeef, ~0u};
 	struct peer *p = peer_new(NULL, 0);
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
 	struct ddp_hdr h, got;
@@ -611,12 +802,12 @@ static void empty_messages(void **state)
 	u8 b[28];
 
 	for (i = 0; i < ARRAY_SIZE(stags); i++) {
-		struct rdmap_read r = { stags[i], ~0ull, 0, stags[i], ~0ull };
+		struct rdmap_read r = {stags[i], ~0ull, 0, stags[i], ~0ull};
 
-		h = (struct ddp_hdr){ .tagged = 1, .last = 1, .stag = stags[i], .to = ~0ull };
+		h = (struct ddp_hdr){.tagged = 1, .last = 1, .stag = stags[i], .to = ~0ull};
 		make(f, &h, junk, 0);
 		give(p, f->b, f->len);
-		h = (struct ddp_hdr){ .last = 1, .opcode = 1, .qn = 1, .msn = i + 1 };
+		h = (struct ddp_hdr){.last = 1, .opcode = 1, .qn = 1, .msn = i + 1};
 		rdmap_put_read(b, &r);
 		make(f, &h, b, 28);
 		give(p, f->b, f->len);
@@ -625,7 +816,7 @@ static void empty_messages(void **state)
 		assert_int_equal(got.stag, stags[i]);
 		assert_true(got.to == ~0ull);
 		post_recvs(p, 1, 0);
-		h = (struct ddp_hdr){ .last = 1, .opcode = 3, .msn = i + 1 };
+		h = (struct ddp_hdr){.last = 1, .opcode = 3, .msn = i + 1};
 		make(f, &h, junk, 0);
 		give(p, f->b, f->len);
 		assert_true(tcq_poll(p->rcq, &e));
@@ -638,22 +829,22 @@ static void empty_messages(void **state)
 
 static void foreign_invalidate(void **state)
 {
-	static const u8 op[] = { RDMAP_SEND_INV, RDMAP_SEND_SE_INV };
+	static const u8 op[] = {RDMAP_SEND_INV, RDMAP_SEND_SE_INV};
 	u32 i, k;
 
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < 3; i++) {
 			struct peer *p = peer_new(NULL, 0);
 			struct fpdu *f = rig_own(p->r, sizeof(*f));
-			struct ddp_hdr h = { .last = 1, .opcode = op[k], .msn = 1 };
+			struct ddp_hdr h = {.last = 1, .opcode = op[k], .msn = 1};
 
 			h.stag = i == 0 ? p->other->stag : i == 1 ? 0x12345600 : p->mr->stag ^ 3;
 			post_recvs(p, 1, 0);
 			make(f, &h, junk, 0);
 			give(p, f->b, f->len);
 			expect_term(p, TERM_RDMAP, 1, 9, ACC, 1, ORNIC_CQE_FLUSHED);
-			assert_int_equal(mr_check(&p->r->h[0].dev, p->other->stag, PDN + 1, p->other->iova, 1,
-						  0, false),
+			assert_int_equal(mr_check(&p->r->h[0].dev, p->other->stag, PDN + 1,
+						  p->other->iova, 1, 0, false),
 					 ORNIC_SYN_NONE);
 			expect_end(p);
 		}
@@ -666,11 +857,12 @@ static void bad_read_responses(void **state)
 		const char *what;
 		u8 layer, etype, code, async;
 	} t[] = {
-		{ "other STag", 1, 1, 0, ACC },	 { "other offset", 1, 1, 1, ACC },
-		{ "too long", 1, 1, 1, ACC },	 { "ends early", 0, 2, 0xff, REQ },
-		{ "one too many", 0, 2, 6, REQ },
+		{"other STag", 1, 1, 0, ACC},	{"other offset", 1, 1, 1, ACC},
+		{"too long", 1, 1, 1, ACC},	{"ends early", 0, 2, 0xff, REQ},
+		{"one too many", 0, 2, 6, REQ},
 	};
-	const struct bind_cfg init = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4 };
+	const struct bind_cfg init = {
+		.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -689,11 +881,14 @@ static void bad_read_responses(void **state)
 		tqp_ring(p->qp);
 		rig_run_for(p->r, 10 * MS);
 		assert_true(next_fpdu(p, &got, &payload, &len));
-		assert_true(!got.tagged && got.opcode == 1 && got.qn == 1 && got.msn == 1 && len == 28);
+		assert_true(!got.tagged && got.opcode == 1 && got.qn == 1 && got.msn == 1 &&
+			    len == 28);
 		rdmap_get_read(payload, &r);
-		assert_true(r.sink_stag == p->mr->stag && r.sink_to == p->mr->iova + 8 && r.size == 1000);
+		assert_true(r.sink_stag == p->mr->stag && r.sink_to == p->mr->iova + 8 &&
+			    r.size == 1000);
 		assert_true(r.src_stag == 0x5678 && r.src_to == 0x1234);
-		h = (struct ddp_hdr){ .tagged = 1, .last = 1, .opcode = 2, .stag = r.sink_stag, .to = r.sink_to };
+		h = (struct ddp_hdr){
+			.tagged = 1, .last = 1, .opcode = 2, .stag = r.sink_stag, .to = r.sink_to};
 		if (i == 0)
 			h.stag = p->other->stag;
 		else if (i == 1)
@@ -718,8 +913,8 @@ static void bad_read_responses(void **state)
 			assert_int_equal(e.opcode, ORNIC_WR_READ);
 		}
 		assert_false(tcq_poll(p->scq, &e));
-		printf("  Read Response, %s: Terminate %u/%u/0x%02x\n", t[i].what, t[i].layer, t[i].etype,
-		       t[i].code);
+		printf("  Read Response, %s: Terminate %u/%u/0x%02x\n", t[i].what, t[i].layer,
+		       t[i].etype, t[i].code);
 		expect_end(p);
 	}
 }
@@ -732,7 +927,7 @@ static void terminate_received(void **state)
 	for (len = 0; len <= 56; len++) {
 		struct peer *p = peer_new(NULL, 0);
 		struct fpdu *f = rig_own(p->r, sizeof(*f));
-		const struct ddp_hdr h = { .last = 1, .opcode = 7, .qn = 2, .msn = 1 };
+		const struct ddp_hdr h = {.last = 1, .opcode = 7, .qn = 2, .msn = 1};
 		struct ornic_aeqe ev;
 		struct ornic_cqe e;
 		u8 b[56];
@@ -765,31 +960,32 @@ static void terminate_blames(void **state)
 	static const struct {
 		u8 layer_type, code, opcode, status;
 	} t[] = {
-		{ 0x12, 5, ORNIC_WR_SEND, ORNIC_CQE_REM_INV_REQ },
-		{ 0x12, 2, ORNIC_WR_SEND, ORNIC_CQE_REM_OP },
-		{ 0x11, 0, ORNIC_WR_WRITE, ORNIC_CQE_REM_ACCESS },
-		{ 0x11, 1, ORNIC_WR_WRITE, ORNIC_CQE_REM_ACCESS },
-		{ 0x11, 4, ORNIC_WR_WRITE, ORNIC_CQE_REM_INV_REQ },
-		{ 0x01, 2, ORNIC_WR_READ, ORNIC_CQE_REM_ACCESS },
-		{ 0x02, 6, ORNIC_WR_READ, ORNIC_CQE_REM_INV_REQ },
-		{ 0x02, 7, ORNIC_WR_READ, ORNIC_CQE_REM_OP },
+		{0x12, 5, ORNIC_WR_SEND, ORNIC_CQE_REM_INV_REQ},
+		{0x12, 2, ORNIC_WR_SEND, ORNIC_CQE_REM_OP},
+		{0x11, 0, ORNIC_WR_WRITE, ORNIC_CQE_REM_ACCESS},
+		{0x11, 1, ORNIC_WR_WRITE, ORNIC_CQE_REM_ACCESS},
+		{0x11, 4, ORNIC_WR_WRITE, ORNIC_CQE_REM_INV_REQ},
+		{0x01, 2, ORNIC_WR_READ, ORNIC_CQE_REM_ACCESS},
+		{0x02, 6, ORNIC_WR_READ, ORNIC_CQE_REM_INV_REQ},
+		{0x02, 7, ORNIC_WR_READ, ORNIC_CQE_REM_OP},
 	};
-	const struct bind_cfg init = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4 };
+	const struct bind_cfg init = {
+		.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4};
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct peer *p = peer_new(&init, 0);
-		struct ddp_hdr h = { .last = 1, .opcode = 7, .qn = 2, .msn = 1 }, got;
+		struct ddp_hdr h = {.last = 1, .opcode = 7, .qn = 2, .msn = 1}, got;
 		struct fpdu *f = rig_own(p->r, sizeof(*f));
 		struct ornic_cqe e;
 		const u8 *payload;
-		u8 b[56] = { t[i].layer_type, t[i].code, 0xc0 };
+		u8 b[56] = {t[i].layer_type, t[i].code, 0xc0};
 		u32 len, hit = 0;
 
 		/* The first one, a Read without an answer, keeps the others from completing. */
 		for (k = 0; k < 3; k++) {
-			struct ornic_sq_wqe_msg *w =
-				tqp_send_wqe(p->qp, k == 1 ? t[i].opcode : ORNIC_WR_READ, ORNIC_WRF_SIGNALED);
+			struct ornic_sq_wqe_msg *w = tqp_send_wqe(
+				p->qp, k == 1 ? t[i].opcode : ORNIC_WR_READ, ORNIC_WRF_SIGNALED);
 
 			if (w->hdr.opcode != ORNIC_WR_SEND) {
 				w->remote_addr = cpu_to_le64(0x1000 * k);
@@ -825,7 +1021,7 @@ static void write_after_dereg(void **state)
 {
 	struct peer *p = peer_new(NULL, 0);
 	struct tmr *gone = tmr_new(&p->r->h[0], 5000, ALL_ACC, PDN);
-	struct ddp_hdr h = { .tagged = 1, .stag = gone->stag, .to = gone->iova };
+	struct ddp_hdr h = {.tagged = 1, .stag = gone->stag, .to = gone->iova};
 	struct fpdu *f = rig_own(p->r, sizeof(*f));
 
 	make(f, &h, junk, 100);
@@ -851,7 +1047,8 @@ static void header_space(void **state)
 		u32 op = i & 15, tagged = i >> 4 & 1, dv = i >> 5 & 3, rv = i >> 7 & 3, qn = i >> 9;
 		struct peer *p;
 		struct fpdu *f;
-		struct ddp_hdr h = { .tagged = tagged, .last = 1, .opcode = (u8)op, .qn = qn, .msn = 1 };
+		struct ddp_hdr h = {
+			.tagged = tagged, .last = 1, .opcode = (u8)op, .qn = qn, .msn = 1};
 
 		if (tagged && qn)
 			continue;
@@ -877,16 +1074,16 @@ static void header_space(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(untagged_errors),   cmocka_unit_test(tagged_errors),
-		cmocka_unit_test(qp_rights),	     cmocka_unit_test(read_errors),
-		cmocka_unit_test(term_headers),	     cmocka_unit_test(empty_receive_queue),
-		cmocka_unit_test(too_many_reads),    cmocka_unit_test(no_reads), cmocka_unit_test(bad_crc_everywhere),
-		cmocka_unit_test(short_ulpdus),	     cmocka_unit_test(split_everywhere),
-		cmocka_unit_test(longest_ulpdu),     cmocka_unit_test(send_segments),
-		cmocka_unit_test(empty_messages),    cmocka_unit_test(foreign_invalidate),
-		cmocka_unit_test(bad_read_responses), cmocka_unit_test(terminate_received),
-		cmocka_unit_test(terminate_blames),  cmocka_unit_test(write_after_dereg),
-		cmocka_unit_test(header_space),
+		cmocka_unit_test(untagged_errors),    cmocka_unit_test(tagged_errors),
+		cmocka_unit_test(qp_rights),	      cmocka_unit_test(read_errors),
+		cmocka_unit_test(term_headers),	      cmocka_unit_test(empty_receive_queue),
+		cmocka_unit_test(too_many_reads),     cmocka_unit_test(no_reads),
+		cmocka_unit_test(bad_crc_everywhere), cmocka_unit_test(short_ulpdus),
+		cmocka_unit_test(split_everywhere),   cmocka_unit_test(longest_ulpdu),
+		cmocka_unit_test(send_segments),      cmocka_unit_test(empty_messages),
+		cmocka_unit_test(foreign_invalidate), cmocka_unit_test(bad_read_responses),
+		cmocka_unit_test(terminate_received), cmocka_unit_test(terminate_blames),
+		cmocka_unit_test(write_after_dereg),  cmocka_unit_test(header_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ struct world {
 	struct tmr *mr[2], *ro, *wo, *other;
 };
 
-static const struct bind_cfg dflt = { .role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 8, .ord = 8 };
+static const struct bind_cfg dflt = {.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 8, .ord = 8};
 
 static struct world *world_new(const struct tqp_cfg *cfg, const struct bind_cfg *bind)
 {
@@ -77,10 +77,10 @@ static void expect_async(struct host *h, u8 type, u32 number, u16 syndrome)
 
 typedef void (*spoil)(struct world *w, struct ornic_sq_wqe_msg *m);
 
-#define SPOIL(name, ...)                                                     \
-	static void name(struct world *w, struct ornic_sq_wqe_msg *m)        \
-	{                                                                    \
-		__VA_ARGS__;                                                 \
+#define SPOIL(name, ...)                                              \
+	static void name(struct world *w, struct ornic_sq_wqe_msg *m) \
+	{                                                             \
+		__VA_ARGS__;                                          \
 	}
 
 SPOIL(bad_index, m->hdr.wqe_index ^= cpu_to_le32(64))
@@ -102,15 +102,17 @@ SPOIL(sges_17, m->hdr.num_sge = 17)
 SPOIL(sges_255, m->hdr.num_sge = 255)
 SPOIL(read_2, m->hdr.opcode = ORNIC_WR_READ; tqp_sge(m, w->mr[0]->iova, 4, w->mr[0]->stag))
 SPOIL(inl_sge, m->hdr.flags |= ORNIC_WRF_INLINE; m->hdr.length = cpu_to_le32(4))
-SPOIL(inl_257, m->hdr.flags |= ORNIC_WRF_INLINE; m->hdr.num_sge = 0; m->hdr.length = cpu_to_le32(257))
-SPOIL(inl_max, m->hdr.flags |= ORNIC_WRF_INLINE; m->hdr.num_sge = 0; m->hdr.length = cpu_to_le32(~0u))
+SPOIL(inl_257, m->hdr.flags |= ORNIC_WRF_INLINE; m->hdr.num_sge = 0;
+      m->hdr.length = cpu_to_le32(257))
+SPOIL(inl_max, m->hdr.flags |= ORNIC_WRF_INLINE; m->hdr.num_sge = 0;
+      m->hdr.length = cpu_to_le32(~0u))
 SPOIL(too_long, m->sge[0].length = cpu_to_le32(0x80000001u))
 SPOIL(sum_long, m->sge[0].length = cpu_to_le32(0x80000000u); tqp_sge(m, 0, 1, 0))
 SPOIL(stag_none, m->sge[0].stag = cpu_to_le32(0x11111100))
 SPOIL(stag_max, m->sge[0].stag = cpu_to_le32(~0u))
 SPOIL(stag_key, m->sge[0].stag ^= cpu_to_le32(1))
-SPOIL(stag_pd, m->sge[0].stag = cpu_to_le32(w->other->stag); m->sge[0].addr = cpu_to_le64(w->other->iova);
-      m->sge[0].length = cpu_to_le32(10))
+SPOIL(stag_pd, m->sge[0].stag = cpu_to_le32(w->other->stag);
+      m->sge[0].addr = cpu_to_le64(w->other->iova); m->sge[0].length = cpu_to_le32(10))
 SPOIL(bound_lo, m->sge[0].addr = cpu_to_le64(w->mr[0]->iova - 1))
 SPOIL(bound_hi, m->sge[0].addr = cpu_to_le64(w->mr[0]->iova + 97001))
 SPOIL(bound_wrap, m->sge[0].addr = cpu_to_le64(~0ull - 5))
@@ -120,7 +122,8 @@ SPOIL(sink_wo, m->hdr.opcode = ORNIC_WR_READ; m->sge[0].stag = cpu_to_le32(w->wo
       m->sge[0].addr = cpu_to_le64(w->wo->iova); m->sge[0].length = cpu_to_le32(8))
 SPOIL(sink_ro, m->hdr.opcode = ORNIC_WR_READ; m->sge[0].stag = cpu_to_le32(w->ro->stag);
       m->sge[0].addr = cpu_to_le64(w->ro->iova); m->sge[0].length = cpu_to_le32(8))
-SPOIL(sink_dma, m->hdr.opcode = ORNIC_WR_READ; m->sge[0].stag = 0; m->sge[0].addr = cpu_to_le64(GUEST_BASE))
+SPOIL(sink_dma, m->hdr.opcode = ORNIC_WR_READ; m->sge[0].stag = 0;
+      m->sge[0].addr = cpu_to_le64(GUEST_BASE))
 SPOIL(sink_none, m->hdr.opcode = ORNIC_WR_READ; m->sge[0].stag = cpu_to_le32(0x12345678))
 SPOIL(unpriv_inv, m->hdr.opcode = ORNIC_WR_LOCAL_INV; m->hdr.num_sge = 0;
       m->hdr.imm_stag = cpu_to_le32(w->mr[0]->stag))
@@ -132,44 +135,44 @@ static const struct {
 	u8 status;
 	u16 syndrome;
 } wqe_errors[] = {
-	{ "index of another turn", bad_index, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_WQE_INDEX },
-	{ "opcode 0x0d", op_0d, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_OPCODE },
-	{ "opcode 0xff", op_ff, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_OPCODE },
-	{ "SEND_IMM", op_imm, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED },
-	{ "FETCH_ADD", op_atomic, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED },
-	{ "BIND_MW", op_bind, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED },
-	{ "flag 0x80", flag_80, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS },
-	{ "solicited Write", flag_se_write, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS },
-	{ "local fence on a Write", flag_lfence, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS },
-	{ "inline Read", inline_read, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS },
-	{ "mbz of the header", hdr_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-	{ "immediate of a Write", imm_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-	{ "length without inline", len_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-	{ "remote address of a Send", send_remote, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-	{ "NOP with an SGE", nop_sge, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-	{ "17 SGEs", sges_17, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-	{ "255 SGEs", sges_255, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-	{ "Read with 2 SGEs", read_2, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-	{ "inline with an SGE", inl_sge, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-	{ "257 bytes inline", inl_257, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_INLINE_LEN },
-	{ "2^32-1 bytes inline", inl_max, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_INLINE_LEN },
-	{ "2^31+1 bytes", too_long, ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH },
-	{ "2^31+1 bytes in two SGEs", sum_long, ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH },
-	{ "STag of no MR", stag_none, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-	{ "STag beyond the table", stag_max, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-	{ "wrong key", stag_key, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-	{ "MR of another PD", stag_pd, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_PD },
-	{ "before the MR", bound_lo, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS },
-	{ "beyond the MR", bound_hi, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS },
-	{ "address wraps", bound_wrap, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS },
-	{ "local DMA STag, user QP", dma_stag, ORNIC_CQE_LOC_PROT, ORNIC_SYN_PRIVILEGE },
-	{ "second SGE wrong", second_sge, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-	{ "Read sink, local write only", sink_wo, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS },
-	{ "Read sink, read only", sink_ro, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS },
-	{ "Read sink, local DMA STag", sink_dma, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS },
-	{ "Read sink of no MR", sink_none, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-	{ "LOCAL_INV, user QP", unpriv_inv, ORNIC_CQE_MW_BIND, ORNIC_SYN_PRIVILEGE },
-	{ "REG_MR, user QP", unpriv_reg, ORNIC_CQE_MW_BIND, ORNIC_SYN_PRIVILEGE },
+	{"index of another turn", bad_index, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_WQE_INDEX},
+	{"opcode 0x0d", op_0d, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_OPCODE},
+	{"opcode 0xff", op_ff, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_OPCODE},
+	{"SEND_IMM", op_imm, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED},
+	{"FETCH_ADD", op_atomic, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED},
+	{"BIND_MW", op_bind, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_UNSUPPORTED},
+	{"flag 0x80", flag_80, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS},
+	{"solicited Write", flag_se_write, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS},
+	{"local fence on a Write", flag_lfence, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS},
+	{"inline Read", inline_read, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_FLAGS},
+	{"mbz of the header", hdr_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+	{"immediate of a Write", imm_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+	{"length without inline", len_mbz, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+	{"remote address of a Send", send_remote, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+	{"NOP with an SGE", nop_sge, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+	{"17 SGEs", sges_17, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+	{"255 SGEs", sges_255, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+	{"Read with 2 SGEs", read_2, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+	{"inline with an SGE", inl_sge, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+	{"257 bytes inline", inl_257, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_INLINE_LEN},
+	{"2^32-1 bytes inline", inl_max, ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_INLINE_LEN},
+	{"2^31+1 bytes", too_long, ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH},
+	{"2^31+1 bytes in two SGEs", sum_long, ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH},
+	{"STag of no MR", stag_none, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+	{"STag beyond the table", stag_max, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+	{"wrong key", stag_key, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+	{"MR of another PD", stag_pd, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_PD},
+	{"before the MR", bound_lo, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS},
+	{"beyond the MR", bound_hi, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS},
+	{"address wraps", bound_wrap, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS},
+	{"local DMA STag, user QP", dma_stag, ORNIC_CQE_LOC_PROT, ORNIC_SYN_PRIVILEGE},
+	{"second SGE wrong", second_sge, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+	{"Read sink, local write only", sink_wo, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS},
+	{"Read sink, read only", sink_ro, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS},
+	{"Read sink, local DMA STag", sink_dma, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS},
+	{"Read sink of no MR", sink_none, ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+	{"LOCAL_INV, user QP", unpriv_inv, ORNIC_CQE_MW_BIND, ORNIC_SYN_PRIVILEGE},
+	{"REG_MR, user QP", unpriv_reg, ORNIC_CQE_MW_BIND, ORNIC_SYN_PRIVILEGE},
 };
 
 /* A good WR, a bad unsignalled one, two more: OK, cause, flushed, flushed. */
@@ -220,7 +223,7 @@ static void send_wqes(void **state)
 /* What a small stride has no room for. */
 static void small_stride(void **state)
 {
-	const struct tqp_cfg cfg = { .sq_stride = 6 };
+	const struct tqp_cfg cfg = {.sq_stride = 6};
 	struct world *w = world_new(&cfg, NULL);
 	struct ornic_sq_wqe_msg *m = good_write(w, ORNIC_WRF_SIGNALED);
 
@@ -251,7 +254,7 @@ static void small_stride(void **state)
 /* A Read that no limit will ever let go fails instead of hanging. */
 static void ord_zero(void **state)
 {
-	const struct bind_cfg none = { .role = ORNIC_ROLE_INITIATOR, .crc = true };
+	const struct bind_cfg none = {.role = ORNIC_ROLE_INITIATOR, .crc = true};
 	struct world *w = world_new(NULL, &none);
 
 	good_write(w, 0)->hdr.opcode = ORNIC_WR_READ;
@@ -269,11 +272,11 @@ static void local_operations(void **state)
 		u8 op;
 		u16 syndrome;
 	} t[] = {
-		{ "LOCAL_INV of no MR", ORNIC_WR_LOCAL_INV, ORNIC_SYN_STAG_INVALID },
-		{ "LOCAL_INV in another PD", ORNIC_WR_LOCAL_INV, ORNIC_SYN_STAG_PD },
-		{ "REG_MR of no MR", ORNIC_WR_REG_MR, ORNIC_SYN_STAG_INVALID },
+		{"LOCAL_INV of no MR", ORNIC_WR_LOCAL_INV, ORNIC_SYN_STAG_INVALID},
+		{"LOCAL_INV in another PD", ORNIC_WR_LOCAL_INV, ORNIC_SYN_STAG_PD},
+		{"REG_MR of no MR", ORNIC_WR_REG_MR, ORNIC_SYN_STAG_INVALID},
 	};
-	const struct tqp_cfg cfg = { .flags = ORNIC_QPF_PRIVILEGED };
+	const struct tqp_cfg cfg = {.flags = ORNIC_QPF_PRIVILEGED};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -299,16 +302,16 @@ static void recv_wqes(void **state)
 		u8 status;
 		u16 syndrome;
 	} t[] = {
-		{ "index", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_WQE_INDEX },
-		{ "mbz", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-		{ "rsvd", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ },
-		{ "SGEs beyond the stride", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE },
-		{ "2^31+1 bytes", ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH },
-		{ "STag", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID },
-		{ "bounds", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS },
-		{ "PD", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_PD },
-		{ "rights", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_RIGHTS },
-		{ "local DMA STag", ORNIC_CQE_LOC_PROT, ORNIC_SYN_PRIVILEGE },
+		{"index", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_WQE_INDEX},
+		{"mbz", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+		{"rsvd", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_MBZ},
+		{"SGEs beyond the stride", ORNIC_CQE_LOC_QP_OP, ORNIC_SYN_NUM_SGE},
+		{"2^31+1 bytes", ORNIC_CQE_LOC_LEN, ORNIC_SYN_LENGTH},
+		{"STag", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_INVALID},
+		{"bounds", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_BOUNDS},
+		{"PD", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_PD},
+		{"rights", ORNIC_CQE_LOC_PROT, ORNIC_SYN_STAG_RIGHTS},
+		{"local DMA STag", ORNIC_CQE_LOC_PROT, ORNIC_SYN_PRIVILEGE},
 	};
 	u32 i;
 
@@ -488,7 +491,7 @@ static void doorbells(void **state)
 
 static void overrun(void **state)
 {
-	static const u32 kinds[] = { ORNIC_DB_SQ, ORNIC_DB_RQ };
+	static const u32 kinds[] = {ORNIC_DB_SQ, ORNIC_DB_RQ};
 	u32 i, rec;
 
 	for (i = 0; i < 2; i++)
@@ -625,8 +628,10 @@ static void arm_upgrade(void **state)
 static void small_cq(void **state)
 {
 	struct rig *r = rig_new(1500);
-	struct tcq *small = tcq_new(&r->h[0], 1), *big = tcq_new(&r->h[0], 8), *far = tcq_new(&r->h[1], 8);
-	struct tqp *q = tqp_new(&r->h[0], small, big, NULL), *q2 = tqp_new(&r->h[0], big, big, NULL);
+	struct tcq *small = tcq_new(&r->h[0], 1), *big = tcq_new(&r->h[0], 8),
+		   *far = tcq_new(&r->h[1], 8);
+	struct tqp *q = tqp_new(&r->h[0], small, big, NULL),
+		   *q2 = tqp_new(&r->h[0], big, big, NULL);
 	struct tqp *p = tqp_new(&r->h[1], far, far, NULL), *p2 = tqp_new(&r->h[1], far, far, NULL);
 	struct ornic_aeqe ev;
 	u32 i;
@@ -692,13 +697,14 @@ static void flush_by_modify(void **state)
 	rig_free(w->r);
 }
 
-/* IDLE to ERROR, without a connection ever. Opcodes come back as posted, unknown ones do no harm. */
+/* IDLE to ERROR, without a connection ever. Opcodes come back as posted, unknown ones do no harm.
+ */
 static void flush_idle(void **state)
 {
 	struct rig *r = rig_new(1500);
 	struct tcq *s = tcq_new(&r->h[0], 8), *q = tcq_new(&r->h[0], 8);
 	struct tqp *qp = tqp_new(&r->h[0], s, q, NULL);
-	static const u8 ops[] = { 0, 1, 2, 3, 0x10, 0x11, 0x12, 0x55, 0x80, 0xff };
+	static const u8 ops[] = {0, 1, 2, 3, 0x10, 0x11, 0x12, 0x55, 0x80, 0xff};
 	struct ornic_cqe e;
 	u32 i;
 
@@ -732,27 +738,31 @@ static void create_errors(void **state)
 	struct rig *r = rig_new(1500);
 	struct host *h = &r->h[0];
 	struct tcq *cq = tcq_new(h, 4);
-	struct ornic_cmd_create_qp ok = {
-		.qpn = cpu_to_le32(9),
-		.pdn = cpu_to_le32(1),
-		.send_cqn = cpu_to_le32(cq->cqn),
-		.recv_cqn = cpu_to_le32(cq->cqn),
-		.sq_shift = 4,
-		.sq_stride_shift = 6,
-		.rq_shift = 4,
-		.rq_stride_shift = 6,
-		.mem = { .addr = cpu_to_le64(GUEST_BASE), .npages = cpu_to_le32(2), .page_shift = 12 },
-		.sq_off = cpu_to_le32(128),
-		.rq_off = cpu_to_le32(128 + 1024),
-	}, c;
-	struct ornic_cmd_number cqno = { .number = cpu_to_le32(cq->cqn) };
+	struct ornic_cmd_create_qp ok =
+					   {
+						   .qpn = cpu_to_le32(9),
+						   .pdn = cpu_to_le32(1),
+						   .send_cqn = cpu_to_le32(cq->cqn),
+						   .recv_cqn = cpu_to_le32(cq->cqn),
+						   .sq_shift = 4,
+						   .sq_stride_shift = 6,
+						   .rq_shift = 4,
+						   .rq_stride_shift = 6,
+						   .mem = {.addr = cpu_to_le64(GUEST_BASE),
+							   .npages = cpu_to_le32(2),
+							   .page_shift = 12},
+						   .sq_off = cpu_to_le32(128),
+						   .rq_off = cpu_to_le32(128 + 1024),
+					   },
+				   c;
+	struct ornic_cmd_number cqno = {.number = cpu_to_le32(cq->cqn)};
 
-#define TRY(change, st)                                                   \
-	do {                                                              \
-		c = ok;                                                   \
-		change;                                                   \
-		assert_int_equal(create_status(h, &c), ORNIC_CMDS_##st);  \
-		assert_null(iw_qp_find(&h->dev, le32_to_cpu(c.qpn)));     \
+#define TRY(change, st)                                                  \
+	do {                                                             \
+		c = ok;                                                  \
+		change;                                                  \
+		assert_int_equal(create_status(h, &c), ORNIC_CMDS_##st); \
+		assert_null(iw_qp_find(&h->dev, le32_to_cpu(c.qpn)));    \
 	} while (0)
 	TRY(c.qpn = 0, NUMBER);
 	TRY(c.qpn = cpu_to_le32(RNIC_MAX_QP), NUMBER);
@@ -798,15 +808,15 @@ static void create_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(send_wqes),	     cmocka_unit_test(small_stride),
-		cmocka_unit_test(ord_zero),	     cmocka_unit_test(local_operations),
-		cmocka_unit_test(recv_wqes),	     cmocka_unit_test(dereg_in_flight),
+		cmocka_unit_test(send_wqes),	      cmocka_unit_test(small_stride),
+		cmocka_unit_test(ord_zero),	      cmocka_unit_test(local_operations),
+		cmocka_unit_test(recv_wqes),	      cmocka_unit_test(dereg_in_flight),
 		cmocka_unit_test(flush_frees_memory), cmocka_unit_test(destroy_in_flight),
-		cmocka_unit_test(doorbells),	     cmocka_unit_test(overrun),
-		cmocka_unit_test(stale_doorbells),   cmocka_unit_test(arm),
-		cmocka_unit_test(arm_solicited),     cmocka_unit_test(arm_upgrade),
-		cmocka_unit_test(small_cq),	     cmocka_unit_test(flush_by_modify),
-		cmocka_unit_test(flush_idle),	     cmocka_unit_test(create_errors),
+		cmocka_unit_test(doorbells),	      cmocka_unit_test(overrun),
+		cmocka_unit_test(stale_doorbells),    cmocka_unit_test(arm),
+		cmocka_unit_test(arm_solicited),      cmocka_unit_test(arm_upgrade),
+		cmocka_unit_test(small_cq),	      cmocka_unit_test(flush_by_modify),
+		cmocka_unit_test(flush_idle),	      cmocka_unit_test(create_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ static bool ranges_overlap(u64 a, u64 a_len, u64 b, u64 b_len)
 
 static struct cmd_ret cq_check(struct rnic *dev, const struct ornic_cmd_create_cq *c)
 {
-	u32 cqn = le32_to_cpu(c->cqn), rec = le32_to_cpu(c->rec_off), ring = le32_to_cpu(c->ring_off);
+	u32 cqn = le32_to_cpu(c->cqn), rec = le32_to_cpu(c->rec_off),
+	    ring = le32_to_cpu(c->ring_off);
 
 	if (!cqn || cqn >= RNIC_MAX_CQ)
 		return CMD_BAD(NUMBER, struct ornic_cmd_create_cq, cqn);
@@ -129,7 +130,8 @@ static bool cq_has_room(struct iw_cq *cq)
 
 	if (cq->pi - cq->ci < depth)
 		return true;
-	if (qmem_load32(cq->dev, &cq->mem, cq->rec_off + offsetof(struct ornic_queue_rec, ci), &cq->ci)) {
+	if (qmem_load32(cq->dev, &cq->mem, cq->rec_off + offsetof(struct ornic_queue_rec, ci),
+			&cq->ci)) {
 		cq_fail(cq, ORNIC_SYN_DMA);
 		return false;
 	}
@@ -154,8 +156,9 @@ void iw_cq_write(struct iw_cq *cq, struct ornic_cqe *cqe)
 
 	if (cq->error || !cq_has_room(cq))
 		return;
-	slot = qmem_ptr(cq->dev, &cq->mem, cq->ring_off + (u64)(cq->pi & (depth - 1)) * sizeof(*slot),
-			sizeof(*slot), DMA_PROT_WRITE);
+	slot = qmem_ptr(cq->dev, &cq->mem,
+			cq->ring_off + (u64)(cq->pi & (depth - 1)) * sizeof(*slot), sizeof(*slot),
+			DMA_PROT_WRITE);
 	if (!slot) {
 		cq_fail(cq, ORNIC_SYN_DMA);
 		return;

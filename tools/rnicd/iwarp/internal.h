@@ -186,7 +186,8 @@ enum iw_tx_kind {
  * @cur_resp: with IW_TX_RESP: index in @resp
  * @next_wr: index of the oldest WR that was fetched and not started
  * @msn: last one used per queue
- * @resp: ring of the peer's Read Requests: [resp_ci, resp_pi) not acknowledged, [resp_tx, resp_pi) not begun
+ * @resp: ring of the peer's Read Requests: [resp_ci, resp_pi) not acknowledged, [resp_tx, resp_pi)
+ * not begun
  * @orq: ring of our outstanding Reads' WQE indexes
  * @rtr_out: our RTR Read is outstanding; it is older than all of @orq
  * @rtr_in: the peer's RTR Read is in @resp
@@ -287,7 +288,8 @@ static inline void iw_stat(struct rnic *dev, enum ornic_stat which)
 /* ---- cq.c ---- */
 
 struct iw_cq *iw_cq_find(struct rnic *dev, u32 cqn);
-/* @cqe: in host order of bytes as on the ring, all but the phase. Nothing is written to a CQ in error. */
+/* @cqe: in host order of bytes as on the ring, all but the phase. Nothing is written to a CQ in
+ * error. */
 void iw_cq_write(struct iw_cq *cq, struct ornic_cqe *cqe);
 bool iw_cq_arm(struct iw_cq *cq, u64 val);
 void iw_cq_free(struct iw_cq *cq);
@@ -384,7 +386,8 @@ struct iw_fault {
 	u16 syndrome;
 };
 
-#define IW_FAULT(l, t, c, s) ((struct iw_fault){ .layer = (l), .etype = (t), .code = (c), .syndrome = (s) })
+#define IW_FAULT(l, t, c, s) \
+	((struct iw_fault){.layer = (l), .etype = (t), .code = (c), .syndrome = (s)})
 
 /*
  * Terminate the stream. @seg: DDP segment in error, NULL if there is none to be

@@ -70,7 +70,8 @@ void iw_pull(struct iw_qp *qp);
 void iw_acked(struct iw_qp *qp, const struct tcp_record *rec);
 void iw_peer_fin(struct iw_qp *qp);
 void iw_fin_acked(struct iw_qp *qp);
-/* The terminal event, or the connection was freed: c->qp is NULL already. All completions are written on return. */
+/* The terminal event, or the connection was freed: c->qp is NULL already. All completions are
+ * written on return. */
 void iw_conn_lost(struct iw_qp *qp);
 
 /* CLOSE: as MODIFY_QP to CLOSING; in ERROR the FIN goes at once. */
@@ -79,7 +80,8 @@ void iw_qp_close(struct iw_qp *qp);
 bool iw_terminate(struct iw_qp *qp, u8 layer, u8 etype, u8 code);
 
 #define IW_TERM_FPDU_MAX 80
-/* A Terminate message without terminated headers as a whole FPDU; returns its length, at most IW_TERM_FPDU_MAX. */
+/* A Terminate message without terminated headers as a whole FPDU; returns its length, at most
+ * IW_TERM_FPDU_MAX. */
 size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, bool crc);
 
 /* State of all queues as lines of text. */

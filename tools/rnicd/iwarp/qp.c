@@ -418,7 +418,7 @@ struct cmd_ret iw_cmd_query_qp(struct rnic *dev, const void *cmd)
 	const struct ornic_cmd_number *c = cmd;
 	u32 qpn = le32_to_cpu(c->number);
 	struct iw_qp *qp = iw_qp_find(dev, qpn);
-	struct ornic_qp_attr a = { 0 };
+	struct ornic_qp_attr a = {0};
 
 	if (!qpn || qpn >= RNIC_MAX_QP)
 		return CMD_BAD(NUMBER, struct ornic_cmd_number, number);
@@ -511,7 +511,8 @@ bool iw_qp_sleep(struct iw_qp *qp)
 		return true;
 	if (qp->state != ORNIC_QPS_ERROR)
 		return false;
-	/* In ERROR the receive queue is flushed as it fills; else it is looked at when a Send comes. */
+	/* In ERROR the receive queue is flushed as it fills; else it is looked at when a Send
+	 * comes. */
 	if (qmem_load32(qp->dev, &qp->mem, REC_FIELD(qp, rq_pi), &rq_pi))
 		return false;
 	return (s32)(rq_pi - qp->rq.pi) > 0 && rq_pi - qp->rq.ci <= 1u << qp->rq.shift;
@@ -640,7 +641,7 @@ bool iw_run(struct rnic *dev)
 
 static void dump_qp(const struct iw_qp *qp, FILE *f)
 {
-	static const char *const state[] = { "IDLE", "RTS", "CLOSING", "ERROR" };
+	static const char *const state[] = {"IDLE", "RTS", "CLOSING", "ERROR"};
 
 	fprintf(f, "qp %u %s pd %u access %#x conn %u cause %u%s%s\n", qp->qpn, state[qp->state],
 		qp->pdn, qp->access, qp->conn ? qp->conn->id : 0, qp->cause,
@@ -661,10 +662,11 @@ void iw_dump(struct rnic *dev, FILE *f)
 		const struct iw_cq *cq = dev->iw->cq[i];
 
 		if (cq)
-			fprintf(f, "cq %u eq %u depth %u pi %u ci %u qps %u%s%s\n", cq->cqn, cq->eqn,
-				1u << cq->shift, cq->pi, cq->ci, cq->refs,
-				!cq->armed ? "" :
-				cq->armed_solicited ? " armed-solicited" : " armed",
+			fprintf(f, "cq %u eq %u depth %u pi %u ci %u qps %u%s%s\n", cq->cqn,
+				cq->eqn, 1u << cq->shift, cq->pi, cq->ci, cq->refs,
+				!cq->armed	      ? ""
+				: cq->armed_solicited ? " armed-solicited"
+						      : " armed",
 				cq->error ? " ERROR" : "");
 	}
 	for (i = 0; i < RNIC_MAX_QP; i++)

@@ -54,7 +54,8 @@ void iw_rq_flush(struct iw_qp *qp)
 	struct iw_rq *rq = &qp->rq;
 	u32 pi;
 
-	if (!qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, rq_pi), &pi))
+	if (!qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, rq_pi),
+			 &pi))
 		iw_index_ok(pi, &rq->pi, rq->ci, rq->shift);
 	while (rq->ci != rq->pi)
 		rq_cqe(qp, ORNIC_CQE_FLUSHED, qp->cause, 0, 0, 0);
@@ -115,7 +116,8 @@ enum iw_rq_got iw_rq_take(struct iw_qp *qp)
 
 	/* A receive posted before the peer sent may be here earlier than its doorbell. */
 	if (rq->ci == rq->pi &&
-	    !qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, rq_pi), &pi) &&
+	    !qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, rq_pi),
+			 &pi) &&
 	    !iw_index_ok(pi, &rq->pi, rq->ci, rq->shift)) {
 		iw_qp_overrun(qp);
 		return IW_RQ_BAD;

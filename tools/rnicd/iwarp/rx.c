@@ -180,8 +180,8 @@ static struct iw_fault rx_tagged(struct iw_qp *qp, const struct ddp_hdr *h, cons
 
 static bool is_rtr_send(const struct iw_qp *qp, const struct ddp_hdr *h, u32 len)
 {
-	return qp->role == ORNIC_ROLE_RESPONDER && qp->rtr == ORNIC_RTR_SEND && h->msn == 1 && !len &&
-	       !h->mo && h->last && h->opcode == RDMAP_SEND;
+	return qp->role == ORNIC_ROLE_RESPONDER && qp->rtr == ORNIC_RTR_SEND && h->msn == 1 &&
+	       !len && !h->mo && h->last && h->opcode == RDMAP_SEND;
 }
 
 static struct iw_fault send_begin(struct iw_qp *qp, const struct ddp_hdr *h)
@@ -261,7 +261,8 @@ static struct iw_fault read_req_access(struct iw_qp *qp, const struct rdmap_read
 		return fault_protection(RDMAP_ERR_RIGHTS, ORNIC_SYN_STAG_RIGHTS);
 	if (r->src_to + r->size < r->src_to)
 		return fault_protection(RDMAP_ERR_TO_WRAP, ORNIC_SYN_STAG_BOUNDS);
-	syn = mr_check(qp->dev, r->src_stag, qp->pdn, r->src_to, r->size, ORNIC_ACC_REMOTE_READ, false);
+	syn = mr_check(qp->dev, r->src_stag, qp->pdn, r->src_to, r->size, ORNIC_ACC_REMOTE_READ,
+		       false);
 	switch (syn) {
 	case ORNIC_SYN_NONE:
 		return FAULT_NONE;
@@ -284,7 +285,8 @@ static bool read_req_room(const struct iw_qp *qp, bool rtr)
 	return rtr ? iw_tx_reads_in(qp) < IW_READS : out < qp->ird;
 }
 
-static struct iw_fault rx_read_req(struct iw_qp *qp, const struct ddp_hdr *h, const u8 *seg, u32 len)
+static struct iw_fault rx_read_req(struct iw_qp *qp, const struct ddp_hdr *h, const u8 *seg,
+				   u32 len)
 {
 	struct iw_tx *tx = &qp->tx;
 	struct iw_fault fault;
@@ -299,7 +301,8 @@ static struct iw_fault rx_read_req(struct iw_qp *qp, const struct ddp_hdr *h, co
 	if (len < RDMAP_READ_LEN || !h->last)
 		return fault_operation(RDMAP_ERR_UNSPECIFIED);
 	rdmap_get_read(seg + DDP_UNTAGGED_LEN, &r);
-	rtr = qp->role == ORNIC_ROLE_RESPONDER && qp->rtr == ORNIC_RTR_READ && h->msn == 1 && !r.size;
+	rtr = qp->role == ORNIC_ROLE_RESPONDER && qp->rtr == ORNIC_RTR_READ && h->msn == 1 &&
+	      !r.size;
 	if (!read_req_room(qp, rtr))
 		return fault_untagged(DDP_UNTAGGED_NO_BUFFER, ORNIC_SYN_NONE);
 	fault = read_req_access(qp, &r);
@@ -343,7 +346,8 @@ static bool opcode_fits_queue(const struct ddp_hdr *h)
 	}
 }
 
-static struct iw_fault rx_untagged(struct iw_qp *qp, const struct ddp_hdr *h, const u8 *seg, u32 len)
+static struct iw_fault rx_untagged(struct iw_qp *qp, const struct ddp_hdr *h, const u8 *seg,
+				   u32 len)
 {
 	const u8 *data = seg + DDP_UNTAGGED_LEN;
 
@@ -366,8 +370,8 @@ static struct iw_fault rx_untagged(struct iw_qp *qp, const struct ddp_hdr *h, co
 static struct iw_fault check_hdr(const struct ddp_hdr *h)
 {
 	if (h->dv != DDP_VERSION)
-		return h->tagged ? fault_tagged(DDP_TAGGED_VERSION, ORNIC_SYN_NONE) :
-				   fault_untagged(DDP_UNTAGGED_VERSION, ORNIC_SYN_NONE);
+		return h->tagged ? fault_tagged(DDP_TAGGED_VERSION, ORNIC_SYN_NONE)
+				 : fault_untagged(DDP_UNTAGGED_VERSION, ORNIC_SYN_NONE);
 	if (!h->tagged && h->qn >= DDP_QN_COUNT)
 		return fault_untagged(DDP_UNTAGGED_QN, ORNIC_SYN_NONE);
 	if (h->rv != RDMAP_VERSION)

@@ -27,19 +27,19 @@ struct wr_rule {
 #define F_COMMON (ORNIC_WRF_SIGNALED | ORNIC_WRF_FENCE)
 
 static const struct wr_rule wr_rules[] = {
-	[ORNIC_WR_NOP] = { WR_MSG, F_COMMON },
-	[ORNIC_WR_SEND] = { WR_MSG, F_COMMON | ORNIC_WRF_SOLICITED | ORNIC_WRF_INLINE |
-					    ORNIC_WRF_INVALIDATE },
-	[ORNIC_WR_WRITE] = { WR_MSG, F_COMMON | ORNIC_WRF_INLINE },
-	[ORNIC_WR_READ] = { WR_MSG, F_COMMON | ORNIC_WRF_INVALIDATE },
-	[ORNIC_WR_SEND_IMM] = { WR_UNSUPPORTED, 0 },
-	[ORNIC_WR_WRITE_IMM] = { WR_UNSUPPORTED, 0 },
-	[ORNIC_WR_FETCH_ADD] = { WR_UNSUPPORTED, 0 },
-	[ORNIC_WR_CMP_SWAP] = { WR_UNSUPPORTED, 0 },
-	[ORNIC_WR_SWAP] = { WR_UNSUPPORTED, 0 },
-	[ORNIC_WR_LOCAL_INV] = { WR_LOCAL, F_COMMON | ORNIC_WRF_LOCAL_FENCE },
-	[ORNIC_WR_REG_MR] = { WR_LOCAL, F_COMMON | ORNIC_WRF_LOCAL_FENCE },
-	[ORNIC_WR_BIND_MW] = { WR_UNSUPPORTED, 0 },
+	[ORNIC_WR_NOP] = {WR_MSG, F_COMMON},
+	[ORNIC_WR_SEND] = {WR_MSG, F_COMMON | ORNIC_WRF_SOLICITED | ORNIC_WRF_INLINE |
+					   ORNIC_WRF_INVALIDATE},
+	[ORNIC_WR_WRITE] = {WR_MSG, F_COMMON | ORNIC_WRF_INLINE},
+	[ORNIC_WR_READ] = {WR_MSG, F_COMMON | ORNIC_WRF_INVALIDATE},
+	[ORNIC_WR_SEND_IMM] = {WR_UNSUPPORTED, 0},
+	[ORNIC_WR_WRITE_IMM] = {WR_UNSUPPORTED, 0},
+	[ORNIC_WR_FETCH_ADD] = {WR_UNSUPPORTED, 0},
+	[ORNIC_WR_CMP_SWAP] = {WR_UNSUPPORTED, 0},
+	[ORNIC_WR_SWAP] = {WR_UNSUPPORTED, 0},
+	[ORNIC_WR_LOCAL_INV] = {WR_LOCAL, F_COMMON | ORNIC_WRF_LOCAL_FENCE},
+	[ORNIC_WR_REG_MR] = {WR_LOCAL, F_COMMON | ORNIC_WRF_LOCAL_FENCE},
+	[ORNIC_WR_BIND_MW] = {WR_UNSUPPORTED, 0},
 };
 
 static void wr_bad(struct iw_wr *wr, u8 status, u16 syndrome)
@@ -276,7 +276,8 @@ static void check_sink(struct iw_qp *qp, struct iw_wr *wr)
 		wr_bad(wr, ORNIC_CQE_LOC_ACCESS, ORNIC_SYN_STAG_RIGHTS);
 		return;
 	}
-	syn = mr_check(qp->dev, sge->stag, qp->pdn, sge->addr, sge->length, ORNIC_ACC_REMOTE_WRITE, false);
+	syn = mr_check(qp->dev, sge->stag, qp->pdn, sge->addr, sge->length, ORNIC_ACC_REMOTE_WRITE,
+		       false);
 	if (syn == ORNIC_SYN_STAG_RIGHTS)
 		wr_bad(wr, ORNIC_CQE_LOC_ACCESS, syn);
 	else if (syn)
@@ -295,7 +296,8 @@ static void check_sources(struct iw_qp *qp, struct iw_wr *wr)
 
 		if (!sge->length)
 			continue;
-		syn = mr_check(qp->dev, sge->stag, qp->pdn, sge->addr, sge->length, 0, qp->privileged);
+		syn = mr_check(qp->dev, sge->stag, qp->pdn, sge->addr, sge->length, 0,
+			       qp->privileged);
 		if (syn)
 			wr_bad(wr, ORNIC_CQE_LOC_PROT, syn);
 	}
@@ -411,7 +413,8 @@ bool iw_sq_more(struct iw_qp *qp)
 
 /* ---- completing ---- */
 
-static void sq_complete(struct iw_qp *qp, u32 index, u8 opcode, u8 status, u16 syndrome, u32 byte_len)
+static void sq_complete(struct iw_qp *qp, u32 index, u8 opcode, u8 status, u16 syndrome,
+			u32 byte_len)
 {
 	struct ornic_cqe cqe = {
 		.qpn = cpu_to_le32(qp->qpn),
@@ -459,15 +462,16 @@ void iw_sq_flush(struct iw_qp *qp)
 	struct iw_sq *sq = &qp->sq;
 	u32 pi;
 
-	if (!qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, pi), &pi))
+	if (!qmem_load32(qp->dev, &qp->mem, qp->rec_off + offsetof(struct ornic_queue_rec, pi),
+			 &pi))
 		iw_index_ok(pi, &sq->pi, sq->ci, sq->shift);
 	for (; sq->ci != sq->pi; sq->ci++) {
 		const struct iw_wr *wr = iw_sq_wr(qp, sq->ci);
 		bool ours = (s32)(sq->fetched - sq->ci) > 0;
 
 		if (ours && wr->status)
-			sq_complete(qp, sq->ci, wr->opcode < ORNIC_CQE_RECV ? wr->opcode : 0, wr->status,
-				    wr->syndrome, 0);
+			sq_complete(qp, sq->ci, wr->opcode < ORNIC_CQE_RECV ? wr->opcode : 0,
+				    wr->status, wr->syndrome, 0);
 		else
 			sq_complete(qp, sq->ci, ours ? wr->opcode : wqe_opcode(qp, sq->ci),
 				    ORNIC_CQE_FLUSHED, qp->cause, 0);

@@ -6,7 +6,8 @@
 
 static bool fault_has_headers(struct iw_fault f)
 {
-	/* RFC 5040 figure 10; RFC 5041 7.2: Local Catastrophic is about no segment in particular. */
+	/* RFC 5040 figure 10; RFC 5041 7.2: Local Catastrophic is about no segment in particular.
+	 */
 	return f.layer != TERM_LLP && f.etype != RDMAP_LOCAL_CATASTROPHIC;
 }
 
@@ -29,8 +30,9 @@ static u32 term_build(u8 *p, struct iw_fault f, const u8 *seg, u32 seg_len)
 	memcpy(p + 6, seg, ddp_len);
 	len = 6 + ddp_len;
 	/* The RDMAP header only with an error of protection in a Read Request. */
-	if (f.layer != TERM_RDMAP || f.etype != RDMAP_REMOTE_PROTECTION || ddp_len == DDP_TAGGED_LEN ||
-	    (seg[1] & 0x0f) != RDMAP_READ_REQ || seg_len < ddp_len + RDMAP_READ_LEN)
+	if (f.layer != TERM_RDMAP || f.etype != RDMAP_REMOTE_PROTECTION ||
+	    ddp_len == DDP_TAGGED_LEN || (seg[1] & 0x0f) != RDMAP_READ_REQ ||
+	    seg_len < ddp_len + RDMAP_READ_LEN)
 		return len;
 	p[2] |= TERM_F_RDMAP;
 	memcpy(p + len, seg + ddp_len, RDMAP_READ_LEN);
@@ -82,7 +84,7 @@ bool iw_terminate(struct iw_qp *qp, u8 layer, u8 etype, u8 code)
 
 size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, bool crc)
 {
-	struct ddp_hdr h = { .last = true, .opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERM, .msn = 1 };
+	struct ddp_hdr h = {.last = true, .opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERM, .msn = 1};
 	u32 len = ddp_put_hdr(buf + MPA_HDR_LEN, &h);
 
 	len += term_build(buf + MPA_HDR_LEN + len, IW_FAULT(layer, etype, code, 0), NULL, 0);
@@ -156,7 +158,7 @@ static void term_blame(struct iw_qp *qp, const u8 *p, u32 len)
 
 void iw_term_received(struct iw_qp *qp, const u8 *p, u32 len)
 {
-	struct ornic_terminate term = { 0 };
+	struct ornic_terminate term = {0};
 
 	iw_stat(qp->dev, ORNIC_STAT_IW_RX_TERM);
 	len = min(len, (u32)sizeof(term));

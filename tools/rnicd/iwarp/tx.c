@@ -112,8 +112,8 @@ static int copy_sges(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *d
 		n = min(sge->length - off, len);
 		if (copy_mr(qp->dev, sge->stag, sge->addr + off, n, dst, crc)) {
 			/* It was all right when the WR began: gone since, or never there. */
-			wr->syndrome = (u16)mr_check(qp->dev, sge->stag, qp->pdn, sge->addr, sge->length,
-						     0, qp->privileged);
+			wr->syndrome = (u16)mr_check(qp->dev, sge->stag, qp->pdn, sge->addr,
+						     sge->length, 0, qp->privileged);
 			wr->status = wr->syndrome ? ORNIC_CQE_LOC_PROT : ORNIC_CQE_FATAL;
 			if (!wr->syndrome)
 				wr->syndrome = ORNIC_SYN_DMA;
@@ -210,7 +210,7 @@ static void rtr_hdr(const struct iw_qp *qp, struct ddp_hdr *h)
 
 static u32 put_hdr(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
 {
-	struct ddp_hdr h = { .last = s->last };
+	struct ddp_hdr h = {.last = s->last};
 
 	switch (s->kind) {
 	case IW_TX_WR:
@@ -250,7 +250,7 @@ static void put_read_wr(const struct iw_wr *wr, u8 *p)
 /* Payload of a segment, and the CRC carried on if @crc is not NULL. */
 static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc)
 {
-	struct rdmap_read rtr = { .sink_stag = RTR_STAG, .src_stag = RTR_STAG };
+	struct rdmap_read rtr = {.sink_stag = RTR_STAG, .src_stag = RTR_STAG};
 	struct iw_wr *wr;
 
 	switch (s->kind) {
@@ -288,7 +288,8 @@ static int put_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
 	return ret;
 }
 
-int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len, struct tcp_gather *g)
+int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len,
+	      struct tcp_gather *g)
 {
 	bool whole = !off && len == rec->len;
 	u8 *p = whole ? g->scratch : qp->dev->iw->fpdu;
@@ -314,9 +315,9 @@ int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len, 
 static int tx_record(struct iw_qp *qp, const struct tx_seg *s, u32 hdr_len, bool push)
 {
 	struct tcp_record rec = {
-		.cookie = { FIELD_PREP(REC_KIND, (u64)s->kind) | (s->last ? REC_LAST : 0) |
-				    FIELD_PREP(REC_PLEN, (u64)s->plen) | s->index,
-			    s->off },
+		.cookie = {FIELD_PREP(REC_KIND, (u64)s->kind) | (s->last ? REC_LAST : 0) |
+				   FIELD_PREP(REC_PLEN, (u64)s->plen) | s->index,
+			   s->off},
 		.len = mpa_fpdu_len(hdr_len + s->plen),
 	};
 	int ret = tcp_send_record(qp->conn->tcp, &rec, push ? TCP_REC_PUSH : 0);
@@ -348,7 +349,7 @@ static int tx_wr_segment(struct iw_qp *qp)
 {
 	struct iw_wr *wr = qp->tx.cur_wr;
 	u32 hdr = ddp_hdr_len(wr->opcode == ORNIC_WR_WRITE);
-	struct tx_seg s = { .kind = IW_TX_WR, .index = wr->index, .off = wr->sent };
+	struct tx_seg s = {.kind = IW_TX_WR, .index = wr->index, .off = wr->sent};
 	bool push;
 	int ret;
 
@@ -378,7 +379,7 @@ static int tx_resp_segment(struct iw_qp *qp)
 {
 	struct iw_tx *tx = &qp->tx;
 	struct iw_resp *r = tx_resp(qp, tx->cur_resp);
-	struct tx_seg s = { .kind = IW_TX_RESP, .index = tx->cur_resp, .off = r->sent };
+	struct tx_seg s = {.kind = IW_TX_RESP, .index = tx->cur_resp, .off = r->sent};
 	int ret;
 
 	s.plen = min(r->req.size - r->sent, tx->mulpdu - DDP_TAGGED_LEN);
@@ -419,7 +420,7 @@ static int tx_rtr(struct iw_qp *qp)
 
 bool iw_tx_term(struct iw_qp *qp)
 {
-	struct tx_seg s = { .kind = IW_TX_TERM, .last = true, .plen = qp->tx.term_len };
+	struct tx_seg s = {.kind = IW_TX_TERM, .last = true, .plen = qp->tx.term_len};
 	int ret;
 
 	if (!qp->tx.want_term || !qp->conn)
@@ -644,7 +645,8 @@ static void snap_set(struct iw_snap *snap, u8 *data, u32 from, u32 to)
 	snap->len = to - from;
 }
 
-/* QP state is ERROR already, in which nothing is read by the usual way: hence the lower functions. */
+/* QP state is ERROR already, in which nothing is read by the usual way: hence the lower functions.
+ */
 bool iw_tx_detach(struct iw_qp *qp)
 {
 	u64 total = detach_size(qp);

@@ -25,13 +25,14 @@ for _ in 1 2 3; do
 		timeout "$LIMIT" rping -c -a 10.0.0.2 -p 7175 -C 10 -V
 done
 pids=()
-for _ in 1 2 3 4 5 6 7 8; do
-	timeout "$LIMIT" rping -c -a 10.0.0.2 -p 7175 -C 20 -V > /dev/null 2>&1 &
+for nr in 1 2 3 4 5 6 7 8; do
+	timeout "$LIMIT" rping -c -a 10.0.0.2 -p 7175 -C 20 -V > "/tmp/client$nr" 2>&1 &
 	pids+=($!)
 done
 for pid in "${pids[@]}"; do
-	ok "one of eight clients at a time" wait "$pid"
+	wait "$pid" || { cat /tmp/client?; fail "one of eight clients at a time"; }
 done
+echo "ok: eight clients at a time"
 server_end
 
 server rping -s -a 10.0.0.1 -C 20 -V

@@ -27,7 +27,6 @@ modprobe -q iw_cm; modprobe -q libcrc32c
 exit 0
 """
 TEARDOWN = """
-rmmod iwcm_test
 for nic in $(devlink dev | grep -o 'pci/.*'); do
     for name in mpa_timeout_ms close_timeout_ms; do
         devlink dev param set $nic name $name value 60000 cmode runtime
@@ -37,6 +36,32 @@ sysctl -qw net.ipv4.tcp_syn_retries=6
 """
 
 
+POLICY = """
+for nic in $(devlink dev | grep -o 'pci/.*'); do
+    devlink dev param set $nic name peer_to_peer value {0} cmode runtime || exit 1
+done
+"""
+
+
+def load(rig, more=""):
+    """Loads the module, which runs its cases; gives what it said."""
+    since = rig.run(1, "dmesg | wc -l").output.strip()
+    result = rig.run(1, f". /run/rig; insmod /lab/iwcm_test.ko dev_a=$RDMA1 dev_b=$RDMA2 "
+                        f"mpa_ms={MPA_MS} {more}", TIMEOUT)
+    log = rig.run(1, f"dmesg | tail -n +$(({since} + 1)) | grep -o 'iwcm_test: .*'").output
+    print("\n".join("    " + line for line in log.splitlines()), flush=True)
+    succeeds(result, "the module ran to its end")
+    succeeds(rig.run(1, "rmmod iwcm_test"), "it can be unloaded")
+    return log
+
+
+def judge(log, least):
+    """No case failed, and none was forgotten."""
+    numbers = re.search(r"(\d+) passed, (\d+) failed", log)
+    check(numbers is not None, "it says how many cases it ran")
+    check(int(numbers[1]) >= least and numbers[2] == "0", f"all of {least} or more cases passed")
+
+
 def test_events(rig):
     """Every row of the event table, and what a peer can do to it."""
     done = subprocess.run([TOP / "tests/vm/iwcm_test/build", rig.kernel], check=False,
@@ -44,13 +69,8 @@ def test_events(rig):
     check(done.returncode == 0, "iwcm_test builds")
     shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")
     succeeds(rig.run(1, SETUP), "short time-outs are set")
-    since = rig.run(1, "dmesg | wc -l").output.strip()
-    result = rig.run(1, f". /run/rig; insmod /lab/iwcm_test.ko dev_a=$RDMA1 dev_b=$RDMA2 "
-                        f"mpa_ms={MPA_MS}", TIMEOUT)
-    log = rig.run(1, f"dmesg | tail -n +$(({since} + 1)) | grep -o 'iwcm_test: .*'").output
-    print("\n".join("    " + line for line in log.splitlines()), flush=True)
-    succeeds(result, "the module ran to its end")
+    judge(load(rig), 54)
+    succeeds(rig.run(1, POLICY.format("true")), "the peer-to-peer policy is on")
+    judge(load(rig, "p2p=1"), 7)
+    rig.run(1, POLICY.format("false"))
     rig.run(1, TEARDOWN)
-    numbers = re.search(r"(\d+) passed, (\d+) failed", log)
-    check(numbers is not None, "it says how many cases it ran")
-    check(int(numbers[1]) > 50 and numbers[2] == "0", "all of more than 50 cases passed")

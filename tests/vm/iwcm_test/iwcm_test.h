@@ -154,5 +154,6 @@ struct test_case {
 extern const struct test_case active_cases[];
 extern const struct test_case passive_cases[];
 extern const struct test_case pair_cases[];
+extern const struct test_case rtr_cases[];
 
 #endif

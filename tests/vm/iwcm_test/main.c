@@ -6,7 +6,8 @@
  *   insmod iwcm_test.ko dev_a=ornic0 addr_a=10.0.0.1 dev_b=ornic1 addr_b=10.0.0.2 mpa_ms=3000
  * [only=part-of-name]
  *
- * mpa_ms is the MPA time-out that was set for both devices.
+ * mpa_ms is the MPA time-out that was set for both devices. With p2p=1 only the cases that want the
+ * peer-to-peer policy on for both devices are run, otherwise all others.
  */
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/inet.h>
@@ -24,6 +25,7 @@ static char *dev_b = "ornic1";
 static char *addr_a = "10.0.0.1";
 static char *addr_b = "10.0.0.2";
 static char *only = "";
+static bool p2p;
 
 module_param(dev_a, charp, 0444);
 module_param(dev_b, charp, 0444);
@@ -31,6 +33,7 @@ module_param(addr_a, charp, 0444);
 module_param(addr_b, charp, 0444);
 module_param(only, charp, 0444);
 module_param(mpa_ms, int, 0444);
+module_param(p2p, bool, 0444);
 
 static int client_add(struct ib_device *ib)
 {
@@ -105,9 +108,13 @@ static int __init iwcm_test_init(void)
 	if (!ret)
 		ret = open_dev(&dev[1], addr_b);
 	if (!ret) {
-		run(active_cases, &passed, &failed);
-		run(passive_cases, &passed, &failed);
-		run(pair_cases, &passed, &failed);
+		if (p2p) {
+			run(rtr_cases, &passed, &failed);
+		} else {
+			run(active_cases, &passed, &failed);
+			run(passive_cases, &passed, &failed);
+			run(pair_cases, &passed, &failed);
+		}
 		pr_info("%d passed, %d failed\n", passed, failed);
 	}
 	close_dev(&dev[1]);

@@ -12,12 +12,6 @@
 #include "iwarp/iwarp.h"
 #include "nic/nic.h"
 
-static const char *const stat_names[] = {
-#define STAT_NAME(NAME, name, meaning) [ORNIC_STAT_##NAME] = name,
-	ORNIC_ALL_STATS(STAT_NAME)
-#undef STAT_NAME
-};
-
 /* Each returns NULL or what is wrong. */
 struct ctl_cmd {
 	const char *name;
@@ -36,7 +30,7 @@ static const char *cmd_stats(struct ctl *ctl, char *args, FILE *out)
 
 	rnic_stats(ctl->dev, stats);
 	for (i = 0; i < ORNIC_STAT_COUNT; i++)
-		fprintf(out, "%s %" PRIu64 "\n", stat_names[i], (uint64_t)stats[i]);
+		fprintf(out, "%s %" PRIu64 "\n", ornic_stat_name(i), (uint64_t)stats[i]);
 	fprintf(out,
 		"vfu_messages %" PRIu64 "\nvfu_errors %" PRIu64 "\nvfu_bad_accesses %" PRIu64 "\n",
 		(uint64_t)v->messages, (uint64_t)v->errors, (uint64_t)v->bad_accesses);

@@ -157,15 +157,6 @@ void iw_ornic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 	ornic_firmware_version(to_iw_ornic_dev(ibdev)->core, str, IB_FW_VERSION_NAME_MAX);
 }
 
-static const struct rdma_stat_desc iw_ornic_stat_descs[IW_ORNIC_HW_STATS] = {
-#define IW_ORNIC_STAT_DESC(NAME, text, meaning) \
-	[ORNIC_STAT_##NAME - IW_ORNIC_FIRST_STAT] = { .name = text, .priv = meaning },
-	ORNIC_TCP_STATS(IW_ORNIC_STAT_DESC)
-	ORNIC_IW_STATS(IW_ORNIC_STAT_DESC)
-	ORNIC_HOST_STATS(IW_ORNIC_STAT_DESC)
-#undef IW_ORNIC_STAT_DESC
-};
-
 /**
  * iw_ornic_alloc_hw_port_stats() - room for the port's counters: the device's, then the connection
  *                                  manager's
@@ -180,7 +171,8 @@ struct rdma_hw_stats *iw_ornic_alloc_hw_port_stats(struct ib_device *ibdev, u32 
 	struct iw_ornic_dev *dev = to_iw_ornic_dev(ibdev);
 	int i;
 
-	memcpy(dev->stat_descs, iw_ornic_stat_descs, sizeof(iw_ornic_stat_descs));
+	for (i = 0; i < IW_ORNIC_HW_STATS; i++)
+		dev->stat_descs[i].name = ornic_stat_name(IW_ORNIC_FIRST_STAT + i);
 	for (i = 0; i < IW_ORNIC_CM_STAT_COUNT; i++)
 		dev->stat_descs[IW_ORNIC_HW_STATS + i].name = iw_ornic_cm_stat_names[i];
 

@@ -7,14 +7,6 @@
 #include "compat.h"
 #include "net.h"
 
-/* Counters of the device, by name, in the order of enum ornic_stat. */
-static const char * const ornic_hw_stat_names[] = {
-#define ORNIC_STAT_NAME(NAME, name, ...) \
-	[ORNIC_STAT_##NAME] = name,
-	ORNIC_ALL_STATS(ORNIC_STAT_NAME)
-#undef ORNIC_STAT_NAME
-};
-
 static const char * const ornic_drv_stat_names[] = {
 	"drv_cmd_lost_irqs",
 	"drv_resets",
@@ -52,7 +44,7 @@ static void ornic_get_strings(struct net_device *netdev, u32 sset, u8 *data)
 	if (sset != ETH_SS_STATS)
 		return;
 	for (i = 0; i < ORNIC_STAT_COUNT; i++)
-		ornic_ethtool_puts(&data, ornic_hw_stat_names[i]);
+		ornic_ethtool_puts(&data, ornic_stat_name(i));
 	for (i = 0; i < ARRAY_SIZE(ornic_drv_stat_names); i++)
 		ornic_ethtool_puts(&data, ornic_drv_stat_names[i]);
 	for (q = 0; q < net->num_queues; q++)
@@ -109,8 +101,7 @@ static int ornic_ring_shift(struct ornic_net *net, u32 pending, u8 *shift,
 	u8 min = ORNIC_ETH_MIN_SHIFT;
 
 	if (pending < BIT(min) || pending > BIT(max)) {
-		NL_SET_ERR_MSG_FMT(extack, "Ring depth must be from %lu to %lu",
-				   BIT(min), BIT(max));
+		NL_SET_ERR_MSG(extack, "From 128 to the greatest depth of the device");
 		return -EINVAL;
 	}
 	*shift = order_base_2(pending);

@@ -164,7 +164,7 @@ static void turn(void)
 		bool more = iw_run(&dev);
 
 		tcp_engine_run(dev.tcp, ++clock_ns);
-		if (!more && i > 3)
+		if (!more && i > 1)
 			return;
 	}
 }
@@ -178,6 +178,22 @@ static struct ornic_qmem flat(u32 off, u32 len)
 				   .page_shift = 12};
 }
 
+static void make_engine(void)
+{
+	struct tcp_engine_config cfg = {.max_conns = 4,
+					.max_segs = 64,
+					.max_timewait = 4,
+					.max_syns = 4,
+					.max_listeners = 2,
+					.max_nexthops = 1};
+	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = 1500, .flags = TCP_NH_LOOP};
+	struct ip_addr any = {.family = IP_ANY};
+
+	dev.tcp = tcp_engine_new(&cfg, &ops, NULL);
+	tcp_nexthop_set(dev.tcp, 0, &nh);
+	tcp_listen(dev.tcp, 1, &any, 5, TCP_VLAN_NONE, 2);
+}
+
 static void once(void)
 {
 	int fd = memfd_create("ram", 0);
@@ -189,8 +205,9 @@ static void once(void)
 	dev.dma = dma_space_new(0);
 	dma_set_enabled(dev.dma, true);
 	if (dma_map(dev.dma, RAM_BASE, RAM_SIZE, DMA_PROT_RW, fd, 0) || eq_table_init(&dev) ||
-	    mr_table_init(&dev))
+	    mr_table_init(&dev) || iw_init(&dev))
 		abort();
+	make_engine();
 }
 
 static void make_queues(void)
@@ -220,31 +237,20 @@ static void make_queues(void)
 	qp.access = cpu_to_le16(ORNIC_ACC_REMOTE_WRITE | ORNIC_ACC_REMOTE_READ);
 	mr.access =
 		cpu_to_le16(ORNIC_ACC_LOCAL_WRITE | ORNIC_ACC_REMOTE_WRITE | ORNIC_ACC_REMOTE_READ);
-	if (eq_cmd_create(&dev, &eq).status || iw_init(&dev) ||
-	    iw_cmd_create_cq(&dev, &cq).status || iw_cmd_create_qp(&dev, &qp).status ||
-	    mr_cmd_reg(&dev, &mr).status)
+	if (eq_cmd_create(&dev, &eq).status || iw_cmd_create_cq(&dev, &cq).status ||
+	    iw_cmd_create_qp(&dev, &qp).status || mr_cmd_reg(&dev, &mr).status)
 		abort();
 }
 
 static void connect_tcp(void)
 {
 	static const u8 ip[4] = {10, 0, 0, 1};
-	struct tcp_engine_config cfg = {.max_conns = 4,
-					.max_segs = 64,
-					.max_timewait = 4,
-					.max_syns = 4,
-					.max_listeners = 2,
-					.max_nexthops = 1};
-	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = 1500, .flags = TCP_NH_LOOP};
+	static u16 port;
 	struct tcp_open_params p = {.id = 1, .user = &conn[0]};
-	struct ip_addr any = {.family = IP_ANY};
 
-	dev.tcp = tcp_engine_new(&cfg, &ops, NULL);
-	tcp_nexthop_set(dev.tcp, 0, &nh);
-	tcp_listen(dev.tcp, 1, &any, 5, TCP_VLAN_NONE, 2);
 	p.tuple.local = ip_addr_v4(ip);
 	p.tuple.remote = ip_addr_v4(ip);
-	p.tuple.lport = 4;
+	p.tuple.lport = 1024 + port++ % 60000;
 	p.tuple.rport = 5;
 	p.opts.rcv_wnd = 65535;
 	if (tcp_open(dev.tcp, &p))
@@ -341,14 +347,26 @@ static void check_guards(void)
 		assert(ram[GUARD_LO + i] == 0xa5 && ram[GUARD_HI + i] == 0xa5);
 }
 
+static void free_conn(u32 id)
+{
+	struct tcp_conn *c = tcp_conn_find(dev.tcp, id);
+
+	if (c)
+		tcp_conn_free(c);
+}
+
 static void finish(void)
 {
-	iw_reset(&dev);
+	struct ornic_cmd_number one = {.number = cpu_to_le32(1)}, eq = {0};
+	struct ornic_cmd_stag mr = {.stag = cpu_to_le32(STAG)};
+
 	conn[0].qp = NULL;
-	tcp_engine_free(dev.tcp);
-	iw_free(&dev);
-	mr_reset(&dev);
-	eq_reset(&dev);
+	free_conn(1);
+	free_conn(2);
+	iw_qp_find(&dev, 1)->conn = NULL;
+	if (iw_cmd_destroy_qp(&dev, &one).status || iw_cmd_destroy_cq(&dev, &one).status ||
+	    mr_cmd_dereg(&dev, &mr).status || eq_cmd_destroy(&dev, &eq).status)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -14,6 +14,9 @@
 
 #include "cm_priv.h"
 
+#define CREATE_TRACE_POINTS
+#include "cm_trace.h"
+
 const char * const iw_ornic_cm_stat_names[IW_ORNIC_CM_STAT_COUNT] = {
 	[IW_ORNIC_CM_ENDPOINTS] = "cm_endpoints",
 	[IW_ORNIC_CM_LISTENERS] = "cm_listeners",
@@ -298,17 +301,20 @@ static bool ep_l_stale(struct iw_ornic_ep *ep, const struct ep_arg *arg)
  */
 int ep_event(struct iw_ornic_ep *ep, const struct ep_arg *arg)
 {
+	enum iw_ornic_ep_state from;
 	ep_handler handler;
 	int ret = 0;
 
 	mutex_lock(&ep->lock);
-	handler = ep_table[ep->state][arg->event];
+	from = ep->state;
+	handler = ep_table[from][arg->event];
 	if (handler && !ep_l_stale(ep, arg)) {
 		if (ep_event_history[arg->event])
 			set_bit(ep_event_history[arg->event] - 1, &ep->history);
 		if (arg->event == EP_EV_TIMER)
 			cm_count(ep->dev, IW_ORNIC_CM_TIMEOUTS);
 		ret = handler(ep, arg);
+		trace_iw_ornic_ep_event(ep, arg->event, from, ret);
 	}
 	ep_unlock(ep);
 	return ret;

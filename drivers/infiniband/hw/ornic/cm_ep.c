@@ -7,6 +7,7 @@
 #include <net/tcp.h>
 
 #include "cm_priv.h"
+#include "cm_trace.h"
 
 /*
  * Numbers are handed out in turn, so that one that iw_cm still holds does not soon name another
@@ -247,6 +248,7 @@ static bool ep_make_upcall(struct iw_ornic_ep *ep, const struct iw_ornic_upcall 
 	}
 
 	ret = up->cm_id->event_handler(up->cm_id, &event);
+	trace_iw_ornic_ep_upcall(ep, &event, ret);
 	if (ret && up->type == IW_CM_EVENT_CONNECT_REPLY) {
 		ep_reply_again(ep, up, &event);
 		last = true;

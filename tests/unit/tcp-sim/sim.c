@@ -492,6 +492,8 @@ static void deliver(struct sim *s)
 {
 	unsigned int flags = s->run->link.trust ? TCP_CSUM_VALID : 0;
 
+	for (int i = A; i <= B && s->run->batch; i++)
+		tcp_batch_begin(s->host[i].engine, s->now);
 	while (s->heap_len && s->heap[0].at <= s->now) {
 		struct packet p = heap_pop(s);
 		enum tcp_verdict v = tcp_input(s->host[p.to].engine, s->now, p.data, p.len, flags);
@@ -504,6 +506,8 @@ static void deliver(struct sim *s)
 			fail(s, "a segment would have gone to the host");
 		free(p.data);
 	}
+	for (int i = A; i <= B && s->run->batch; i++)
+		tcp_batch_end(s->host[i].engine);
 }
 
 static void check_inside(struct sim *s)

@@ -49,6 +49,7 @@ struct sim_run {
 	double lazy;
 	struct tcp_opts opts;
 	uint32_t tx_flags;
+	bool batch; /* frames that arrive together are one batch */
 	bool check; /* the invariants of both connections after each step */
 	uint64_t limit_ns; /* virtual time after which the run counts as hung */
 };

@@ -508,6 +508,34 @@ static void push_is_acked_at_once(void **state)
 	env_free(v);
 }
 
+static void full_segments(struct env *v, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		PUT(v, .flags = ACK, .seq = 1 + i * 1460, .ack = 1, .wnd = WND, .len = 1460);
+}
+
+static void batch_is_acked_once(void **state)
+{
+	struct env *v = established(&plain_opts);
+
+	tcp_batch_begin(v->e, v->now);
+	full_segments(v, 0, 3);
+	no_out(v);
+	tcp_batch_end(v->e);
+	assert_int_equal(next_out(v)->s.ack, 4381);
+	no_out(v);
+	tcp_batch_begin(v->e, v->now);
+	/* a quarter of the window (20000) is acknowledged at once */
+	full_segments(v, 3, 7);
+	assert_int_equal(next_out(v)->s.ack, 1 + 7 * 1460);
+	/* each early segment counts (RFC 5681 4.2) */
+	full_segments(v, 8, 11);
+	assert_int_equal(v->nout, 4);
+	tcp_batch_end(v->e);
+	assert_int_equal(v->nout, 4);
+	env_free(v);
+}
+
 static void ack_rides_on_data(void **state)
 {
 	struct env *v = established(&plain_opts);
@@ -754,6 +782,7 @@ int main(void)
 		cmocka_unit_test(every_second_segment_is_acked),
 		cmocka_unit_test(lone_segment_is_acked_within_40ms),
 		cmocka_unit_test(push_is_acked_at_once),
+		cmocka_unit_test(batch_is_acked_once),
 		cmocka_unit_test(ack_rides_on_data),
 		cmocka_unit_test(gap_filler_is_acked_at_once),
 		cmocka_unit_test(peer_closes_first),

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "invariants.h"
 #include "peer.h"
 
 #define WND 65535u
@@ -598,6 +599,44 @@ static void karn(void **state)
 	env_free(v);
 }
 
+/* What arrived behind a hole is acknowledged when the hole is filled: its age is no round trip */
+static void no_sample_behind_a_hole(void **state)
+{
+	struct env *v = established(&plain_opts);
+	uint64_t srtt = info(v).srtt_ns;
+
+	send_records(v, 3, 1000);
+	advance(v, 210 * MS); /* the first goes again */
+	peer_ack(v, 1, 3001, WND);
+	assert_int_equal(info(v).srtt_ns, srtt);
+	assert_int_equal(info(v).rto_ns, 200 * MS);
+	env_free(v);
+}
+
+static void partly_sent_record_is_sent_again(void **state)
+{
+	struct env *v = established(&plain_opts);
+
+	peer_ack(v, 1, 1, 40000);
+	send_records(v, 1, 65000); /* longer than the window: goes in pieces */
+	assert_int_equal(v->nout, 10);
+	drop_out(v);
+	for (int i = 0; i < 3; i++)
+		peer_ack(v, 1, 1, 40000);
+	assert_int_equal(next_out(v)->s.seq, 14601); /* RFC 3042: new data for the first two */
+	assert_int_equal(next_out(v)->s.seq, 16061);
+	assert_int_equal(next_out(v)->s.seq, 1);
+	assert_null(conn_fault(v->c));
+	for (uint32_t ack = 1461; v->nacked == 0; ack = ack + 4000 < 65001 ? ack + 4000 : 65001) {
+		uint32_t sent = info(v).snd_nxt - v->iss;
+
+		peer_ack(v, 1, ack < sent ? ack : sent, 40000);
+		assert_null(conn_fault(v->c));
+		drop_out(v);
+	}
+	env_free(v);
+}
+
 static void rtt_is_measured(void **state)
 {
 	struct env *v = established(&plain_opts);
@@ -783,6 +822,8 @@ int main(void)
 		cmocka_unit_test(rto_after_syn_loss_is_3s),
 		cmocka_unit_test(rto_sends_all_again_in_order),
 		cmocka_unit_test(karn),
+		cmocka_unit_test(no_sample_behind_a_hole),
+		cmocka_unit_test(partly_sent_record_is_sent_again),
 		cmocka_unit_test(rtt_is_measured),
 		cmocka_unit_test(sack_renege),
 		cmocka_unit_test(spurious_timeout_is_undone),

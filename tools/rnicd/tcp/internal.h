@@ -639,6 +639,7 @@ void tcp_conn_output(struct tcp_conn *c);
 void send_syn(struct tcp_conn *c);
 int send_ack(struct tcp_conn *c);
 void send_rst(struct tcp_conn *c);
+void gather_failed(struct tcp_conn *c);
 int send_keepalive(struct tcp_conn *c);
 int send_tail_probe(struct tcp_conn *c);
 int send_persist(struct tcp_conn *c);

@@ -580,6 +580,13 @@ static int send_lost(struct tcp_conn *c)
 	return rc;
 }
 
+/* The owner cannot make the bytes of a record any more: the stream cannot go on */
+void gather_failed(struct tcp_conn *c)
+{
+	send_rst(c);
+	tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
+}
+
 /* RFC 8985 7.3: a new segment if there is one and the window takes it, else the last one again */
 int send_tail_probe(struct tcp_conn *c)
 {
@@ -620,10 +627,8 @@ int send_persist(struct tcp_conn *c)
 				c->snd_max++;
 		}
 	}
-	if (rc && rc != -EAGAIN) {
-		send_rst(c);
-		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
-	}
+	if (rc && rc != -EAGAIN)
+		gather_failed(c);
 	return rc;
 }
 
@@ -713,8 +718,7 @@ void tcp_conn_output(struct tcp_conn *c)
 	if (rc == -EAGAIN) {
 		wait_for_wire(c);
 	} else if (rc < 0) {
-		send_rst(c);
-		tcp_conn_terminal(c, TCP_EV_ABORTED, TCP_ABORT_GATHER);
+		gather_failed(c);
 		return;
 	}
 	tx_timer_update(c, false);

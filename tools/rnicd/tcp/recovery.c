@@ -18,6 +18,7 @@ struct ack_result {
 	uint32_t fack; /* highest sequence delivered before it */
 	uint32_t tsecr;
 	bool ts;
+	bool retx; /* covers something that was retransmitted */
 	bool dsack;
 	bool wnd_changed;
 	bool fin;
@@ -284,6 +285,7 @@ static void pop_acked(struct tcp_conn *c, uint32_t ack, struct ack_result *r)
 		else
 			rack_delivered(c, g, r);
 		r->fin |= (g->flags & SEG_FIN) != 0;
+		r->retx |= (g->flags & SEG_RETX) != 0;
 		c->head++;
 	}
 }
@@ -300,6 +302,9 @@ static void cumulative_ack(struct tcp_conn *c, uint32_t ack, struct ack_result *
 	}
 	r->acked = ack - c->snd_una;
 	pop_acked(c, ack, r);
+	/* Karn; what lies behind a hole was acknowledged only when the hole was filled */
+	if (r->retx)
+		r->rtt_ns = 0;
 	c->snd_una = ack;
 	if ((int32_t)(c->rtx_hint - c->head) < 0)
 		c->rtx_hint = c->head;
@@ -440,12 +445,21 @@ static void undo_check(struct tcp_conn *c, const struct seg_in *s)
 
 /* ---------------------------------------------------------------- NewReno (RFC 6582) */
 
+/* A record that was sent in part only has no mark: what was sent of it counts as not sent */
+static void mark_head_lost(struct tcp_conn *c)
+{
+	if (c->head == c->next)
+		roll_back_partial(c);
+	else
+		mark_lost(c, c->head);
+}
+
 static void newreno_dupack(struct tcp_conn *c)
 {
 	c->dupacks++;
 	if (c->ca != CA_OPEN || c->dupacks != DUPTHRESH || !seq_gt(c->snd_una, c->recover))
 		return;
-	mark_lost(c, c->head);
+	mark_head_lost(c);
 	enter_recovery(c, true);
 }
 
@@ -454,11 +468,8 @@ static void newreno_partial(struct tcp_conn *c, const struct ack_result *r)
 	uint32_t less = r->segs > 1 ? r->segs - 1 : 0;
 
 	c->dupacks -= min_u32(c->dupacks, less);
-	if (c->head == c->next)
-		return;
 	/* the retransmission before it was acknowledged, so the next hole is known */
-	if (!(seg_at(c, c->head)->flags & SEG_LOST))
-		mark_lost(c, c->head);
+	mark_head_lost(c);
 	c->force_rtx = true;
 }
 
@@ -731,11 +742,17 @@ void rto_fired(struct tcp_conn *c)
 
 void pto_fired(struct tcp_conn *c)
 {
+	int rc = 1;
+
 	c->txt = TXT_NONE;
-	if (in_flight(c) && !c->is_pending && tlp_eligible(c) && !send_tail_probe(c)) {
+	if (in_flight(c) && !c->is_pending && tlp_eligible(c))
+		rc = send_tail_probe(c);
+	if (!rc) {
 		c->e->stats.rtx_probes++;
 		c->tlp_out = true;
 		c->tlp_end = c->snd_max;
+	} else if (rc < 0 && rc != -EAGAIN) {
+		gather_failed(c);
 	}
 	if (!c->terminal && in_flight(c))
 		arm(c, TXT_RTO, rto_now(c));

@@ -430,7 +430,10 @@ static void ack_policy(struct tcp_conn *c, const struct seg_in *s, uint32_t len)
 {
 	if (len > c->rcv_mss)
 		c->rcv_mss = min_u32(len, c->my_mss);
-	if (s->flags & TH_PSH || c->unacked >= 2 * c->rcv_mss)
+	/* nor must a batch eat up the peer's window before it hears from us */
+	if (c->unacked >= c->rcv_wnd / 4)
+		c->e->urgent = true;
+	if (s->flags & TH_PSH || c->unacked >= min_u32(2 * c->rcv_mss, c->rcv_wnd / 4))
 		c->ack_now = true;
 	else if (!c->ack_now && !tcp_timer_on(c, TM_ACK))
 		tcp_timer_set(c, TM_ACK, c->e->now + DELACK_NS);

@@ -36,6 +36,10 @@ static void on_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *met
 {
 	struct end *e = priv;
 
+	/* The host's own IPv6 chatter on a fresh tap is not ours. */
+	if (len >= 14 && get_be16(frame + 12) == 0x86dd)
+		return;
+	/* With a tag put back the header behind it is aligned just as well. */
 	assert_int_equal((uintptr_t)frame % 4, 2);
 	e->frames++;
 	e->last_len = len;
@@ -463,7 +467,7 @@ static void test_tap_and_packet(void **state)
 		if (i % 50 == 0)
 			run(1);
 	}
-	for (i = 0; i < 100 && b.frames < 500; i++)
+	for (i = 0; i < 1000 && b.frames < 500; i++)
 		run(1);
 	assert_int_equal(b.frames, 500);
 	assert_int_equal(b.last_len, 200);
@@ -474,7 +478,8 @@ static void test_tap_and_packet(void **state)
 	u8 tagged[64] = {0x52, 0x54, 0, 0, 0, 2, 0x52, 0x54, 0, 0, 0, 1, 0x81, 0, 0, 5, 0x88, 0xb5};
 	struct iovec tiov = {tagged, sizeof(tagged)};
 	assert_int_equal(wire_send(a.w, &tiov, 1, NULL), 0);
-	run(5);
+	for (i = 0; i < 1000 && b.frames < 501; i++)
+		run(1);
 	assert_int_equal(b.frames, 501);
 	assert_int_equal(b.last_len, 64);
 	assert_memory_equal(b.last, tagged, 64);
@@ -482,7 +487,7 @@ static void test_tap_and_packet(void **state)
 	a.frames = 0;
 	put_be32(frame + 14, 0x77777777);
 	assert_int_equal(wire_send(b.w, &iov, 1, NULL), 0);
-	for (i = 0; i < 50 && a.last_seq != 0x77777777; i++)
+	for (i = 0; i < 1000 && a.last_seq != 0x77777777; i++)
 		run(1);
 	assert_int_equal(a.last_seq, 0x77777777);
 	assert_int_equal(a.last_len, 200);

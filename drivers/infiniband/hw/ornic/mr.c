@@ -179,6 +179,7 @@ static int iw_ornic_reg_umem(struct iw_ornic_mr *mr, u64 start, u64 length, u64 
 	if (ret < 0)
 		return ret;
 
+	mr->ibmr.page_size = 1U << pbl.page_shift;
 	cmd->offset = cpu_to_le32(ret);
 	ornic_pbl_describe(&pbl, &cmd->mem);
 	ret = ornic_cmd_exec(dev->core, cmd, NULL);

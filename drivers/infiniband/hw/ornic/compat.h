@@ -3,6 +3,7 @@
 #ifndef _IW_ORNIC_COMPAT_H
 #define _IW_ORNIC_COMPAT_H
 
+#include <linux/mm.h>
 #include <linux/version.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -14,6 +15,14 @@
  */
 #ifdef IW_ORNIC_HAVE_ITER_H
 #include <rdma/iter.h>
+#endif
+
+/* Flags of a mapping became private to the memory manager. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
 #endif
 
 /* create_cq got the whole bundle of attributes. */

@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
+#include "base/log.h"
 #include "vfu/dma.h"
 
 #define DMA_PAGE 4096
@@ -276,8 +277,13 @@ static u8 *translate(struct dma_space *s, u64 iova, u64 len, int prot, u64 *got)
 	if (unlikely(!s->enabled))
 		return NULL;
 	m = find_map(s, iova);
-	if (unlikely(!m || !m->host || m->lost || (m->prot & prot) != prot))
+	if (unlikely(!m || !m->host || (m->prot & prot) != prot))
 		return NULL;
+	if (unlikely(m->lost)) {
+		log_err_ratelimited("vfu: the VMM truncated guest memory at 0x%llx+0x%llx", m->iova,
+				    m->len);
+		return NULL;
+	}
 	off = iova - m->iova;
 	*got = min(len, m->len - off);
 	return m->host + off;

@@ -70,6 +70,8 @@ b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
 
 # server CMD...: start CMD in the background, wait until a verbs program listens
 server() {
+	# not the function, whose shell would be what a later kill reaches
+	[ "$1" != b ] || set -- ip netns exec "$@"
 	"$@" > /tmp/server.out 2>&1 < /dev/null &
 	server_pid=$!
 	sleep "${SERVER_DELAY:-${SLOWNESS:-1}}"

@@ -1,92 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading frames: Ethernet, VLAN, IPv4, TCP header and options; Internet checksums.
+ * Reading frames: Ethernet, VLAN, IPv4, TCP header and options.
  */
 #include "internal.h"
-
-/* ---------------------------------------------------------------- checksums (RFC 1071) */
-
-uint16_t tcp_sum_fold(uint32_t sum)
-{
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
-}
-
-static uint16_t fold64(uint64_t sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	return tcp_sum_fold((uint32_t)sum);
-}
-
-static uint64_t add_carry(uint64_t sum, const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	sum += v;
-	return sum + (sum < v);
-}
-
-/* 64-bit words with end-around carry, in four chains that do not wait for each other */
-static uint64_t sum_words(const uint8_t *p, size_t words)
-{
-	uint64_t a = 0, b = 0, c = 0, d = 0, tail = 0;
-	uint32_t w;
-
-	for (; words >= 8; words -= 8, p += 32) {
-		a = add_carry(a, p);
-		b = add_carry(b, p + 8);
-		c = add_carry(c, p + 16);
-		d = add_carry(d, p + 24);
-	}
-	for (; words; words--, p += 4) {
-		memcpy(&w, p, sizeof(w));
-		tail += w;
-	}
-	return fold64(a) + (uint64_t)fold64(b) + fold64(c) + fold64(d) + tail;
-}
-
-static uint16_t swap16(uint16_t v)
-{
-	return (uint16_t)(v << 8 | v >> 8);
-}
-
-/*
- * The sum is kept in the machine's order of bytes: RFC 1071 2 (B) shows that it does not matter as
- * long as the result is stored the same way.
- */
-uint32_t tcp_sum(uint32_t sum, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-	uint64_t acc = sum_words(p, len / 4);
-	uint8_t rest[4] = {0};
-
-	if (len & 3) {
-		uint32_t w;
-
-		memcpy(rest, p + (len & ~(size_t)3), len & 3);
-		memcpy(&w, rest, 4);
-		acc += w;
-	}
-	return (uint32_t)fold64(acc) + tcp_sum_fold(sum);
-}
-
-uint32_t tcp_sum_iov(const struct iovec *iov, unsigned int cnt)
-{
-	uint32_t sum = 0;
-	size_t pos = 0;
-
-	for (unsigned int i = 0; i < cnt; i++) {
-		uint16_t part = tcp_sum_fold(tcp_sum(0, iov[i].iov_base, iov[i].iov_len));
-
-		/* a piece that starts at an odd offset has its bytes in the other halves */
-		sum += pos & 1 ? swap16(part) : part;
-		pos += iov[i].iov_len;
-	}
-	return tcp_sum_fold(sum);
-}
 
 bool seg_checksum_ok(const struct seg_in *s)
 {
@@ -113,7 +29,7 @@ static bool ip4_sum_ok(const uint8_t *ip, uint32_t ihl)
 		return tcp_sum_fold(tcp_sum(0, ip, ihl)) == 0xffff;
 	memcpy(w, ip, IP4_HLEN_);
 	sum = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
-	return fold64(sum) == 0xffff;
+	return tcp_sum_fold64(sum) == 0xffff;
 }
 
 static enum parse_result parse_ip4(const struct tcp_engine *e, struct seg_in *s, size_t avail)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sum.h"
 #include "tcp.h"
 
 /* ---------------------------------------------------------------- constants */
@@ -560,9 +561,6 @@ enum parse_result {
 enum parse_result frame_parse(const struct tcp_engine *e, struct seg_in *s);
 bool seg_parse_header(struct seg_in *s);
 bool seg_checksum_ok(const struct seg_in *s);
-uint32_t tcp_sum(uint32_t sum, const void *data, size_t len);
-uint32_t tcp_sum_iov(const struct iovec *iov, unsigned int cnt);
-uint16_t tcp_sum_fold(uint32_t sum);
 
 /* ---------------------------------------------------------------- timer.c */
 

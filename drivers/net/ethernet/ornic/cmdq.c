@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "core.h"
+#include "trace.h"
 
 #define ORNIC_CMD_TIMEOUT	(15 * HZ)
 #define ORNIC_CMD_FIRST_LOOK	(HZ / 4)	/* then look without an interrupt */
@@ -341,8 +342,7 @@ static int ornic_cmdq_finish(struct ornic_dev *od, struct ornic_cmd_slot *slot,
 
 	if (aborted)
 		return -EIO;
-	if (res)
-		*res = result;
+	*res = result;
 	rc = ornic_cmd_status_errno(result.status);
 	if (rc)
 		dev_dbg(ornic_device(od), "command %#x: status %u, syndrome %u, errno %d\n",
@@ -367,12 +367,16 @@ int ornic_cmd_exec(struct ornic_core *core, void *cmd, struct ornic_cmd_result *
 {
 	struct ornic_dev *od = ornic_dev_of(core);
 	struct ornic_cmdq *q = &od->cmdq;
+	const struct ornic_cmd_hdr *hdr = cmd;
+	struct ornic_cmd_result unused;
+	u64 start = ktime_get_ns();
 	struct ornic_cmd_slot *slot;
-	int n;
+	int n, rc;
 
 	might_sleep();
-	if (res)
-		memset(res, 0, sizeof(*res));
+	if (!res)
+		res = &unused;
+	memset(res, 0, sizeof(*res));
 	if (!wait_event_timeout(q->room, ornic_cmdq_submit(od, cmd, &n), ORNIC_CMD_TIMEOUT))
 		return -ETIMEDOUT;
 	if (n < 0) {
@@ -380,10 +384,11 @@ int ornic_cmd_exec(struct ornic_core *core, void *cmd, struct ornic_cmd_result *
 		return n;
 	}
 	slot = &q->slots[n];
-	n = ornic_cmdq_wait(od, slot);
-	if (n)
-		return n;
-	return ornic_cmdq_finish(od, slot, res);
+	rc = ornic_cmdq_wait(od, slot);
+	if (!rc)
+		rc = ornic_cmdq_finish(od, slot, res);
+	trace_ornic_cmd(od, le16_to_cpu(hdr->opcode), res, rc, ktime_get_ns() - start);
+	return rc;
 }
 EXPORT_SYMBOL_GPL(ornic_cmd_exec);
 

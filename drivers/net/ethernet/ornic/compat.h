@@ -8,6 +8,7 @@
 #define _ORNIC_COMPAT_H
 
 #include <linux/ethtool.h>
+#include <linux/netlink.h>
 
 #ifdef ORNIC_HAVE_PAGE_POOL_HELPERS
 #include <net/page_pool/helpers.h>
@@ -37,6 +38,16 @@ static inline void ornic_ethtool_puts(u8 **data, const char *str)
 	*data += ETH_GSTRING_LEN;
 }
 #endif
+
+/* A message that is not a literal: a copy of it since 6.2. */
+static inline void ornic_set_err_msg(struct netlink_ext_ack *extack, const char *msg)
+{
+#ifdef NL_SET_ERR_MSG_FMT
+	NL_SET_ERR_MSG_FMT(extack, "%s", msg);
+#else
+	extack->_msg = msg;
+#endif
+}
 
 /* The flow's type of service became a dscp_t after 6.12. */
 #ifdef ORNIC_HAVE_FLOW_DSCP

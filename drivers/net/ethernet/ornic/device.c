@@ -519,8 +519,9 @@ static void ornic_dev_retry(struct ornic_dev *od)
 	/* Somebody is at it. */
 	if (!mutex_trylock(&od->reset_lock))
 		return;
-	if (!test_bit(ORNIC_S_UP, &od->state) && !test_bit(ORNIC_S_HELD, &od->state) &&
-	    od->failed_resets < ORNIC_MAX_FAILED_RESETS && !pci_channel_offline(od->core.pdev) &&
+	if ((!test_bit(ORNIC_S_UP, &od->state) || !test_bit(ORNIC_S_RUNNING, &od->state)) &&
+	    !test_bit(ORNIC_S_HELD, &od->state) && od->failed_resets < ORNIC_MAX_FAILED_RESETS &&
+	    !pci_channel_offline(od->core.pdev) &&
 	    ornic_read(od, ORNIC_REG_MAGIC) == ORNIC_MAGIC)
 		ornic_dev_queue_reset(od, ORNIC_RESET_FATAL);
 	mutex_unlock(&od->reset_lock);

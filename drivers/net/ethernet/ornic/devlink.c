@@ -42,6 +42,8 @@ void ornic_policy_init(struct ornic_dev *od)
 	od->policy = (struct ornic_policy) {
 		.mpa_rev = 2,
 		.mpa_crc = true,
+		/* or a program whose passive side sends first waits for ever (RFC 6581 5) */
+		.peer_to_peer = true,
 		.rtr_types = BIT(ORNIC_RTR_SEND) | BIT(ORNIC_RTR_WRITE) | BIT(ORNIC_RTR_READ),
 		.mpa_timeout_ms = ORNIC_MPA_TIMEOUT_MS,
 		.close_timeout_ms = ORNIC_CLOSE_TIMEOUT_MS,
@@ -191,7 +193,7 @@ static int ornic_param_validate(struct devlink *devlink, u32 id,
 	}
 	if (!why)
 		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "%s", why);
+	ornic_set_err_msg(extack, why);
 	return -EINVAL;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/pci.h>
 
 #include "core.h"
+#include "trace.h"
 
 #define ORNIC_AEQ_SHIFT		8
 #define ORNIC_TEQ_SHIFT		7
@@ -89,6 +90,7 @@ static void ornic_async_fatal(struct ornic_dev *od, u32 cause)
 
 static void ornic_aeq_event(struct ornic_dev *od, const struct ornic_aeqe *aeqe)
 {
+	trace_ornic_async_event(od, aeqe);
 	switch (aeqe->type) {
 	case ORNIC_ASYNC_LINK:
 		ornic_net_link(od);
@@ -154,6 +156,7 @@ static void ornic_teq_work(struct work_struct *work)
 		teqe = *entry;
 		if (le16_to_cpu(teqe.data_len) > ORNIC_TEQ_SLOT_SIZE)
 			teqe.data_len = cpu_to_le16(ORNIC_TEQ_SLOT_SIZE);
+		trace_ornic_tcp_event(od, &teqe);
 		slot = eq->ci & (BIT(eq->shift) - 1);
 		ornic_tcp_event(od, &teqe, eq->data.va + slot * ORNIC_TEQ_SLOT_SIZE);
 		eq->ci++;

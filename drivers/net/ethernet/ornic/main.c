@@ -76,6 +76,8 @@ err:
 static void ornic_init_locks(struct ornic_dev *od)
 {
 	set_bit(ORNIC_S_QUIET, &od->state);
+	/* Until probe is done a failure ends it, instead of starting a reset of half a function. */
+	set_bit(ORNIC_S_HELD, &od->state);
 	init_waitqueue_head(&od->quiet_wait);
 	mutex_init(&od->reset_lock);
 	INIT_WORK(&od->reset_work, ornic_dev_reset_work);
@@ -142,9 +144,9 @@ static int ornic_probe_services(struct ornic_dev *od)
 	if (rc)
 		return rc;
 	mutex_lock(&od->reset_lock);
-	/* A reset in between has added the auxiliary device already, or will. */
-	if (test_bit(ORNIC_S_UP, &od->state) && !od->adev)
-		rc = ornic_adev_add(od);
+	rc = ornic_alive(&od->core) ? ornic_adev_add(od) : -EIO;
+	if (!rc)
+		clear_bit(ORNIC_S_HELD, &od->state);
 	mutex_unlock(&od->reset_lock);
 	return rc;
 }

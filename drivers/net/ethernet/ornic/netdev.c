@@ -240,13 +240,14 @@ void ornic_net_stop(struct ornic_net *net)
 	if (!net->started)
 		return;
 	net->started = false;
+	/* Without carrier the transmit watchdog keeps away from the rings. */
+	netif_carrier_off(net->netdev);
 	netif_tx_disable(net->netdev);
 	for (i = 0; i < net->num_queues; i++)
 		napi_disable(&net->queue[i].napi);
 	ornic_net_set_port(net, false, net->netdev->mtu);
 	ornic_net_destroy_queues(net);
 	ornic_net_free_queues(net);
-	netif_carrier_off(net->netdev);
 }
 
 static int ornic_open(struct net_device *netdev)

@@ -186,6 +186,7 @@ static void tap_read(struct rig *g)
 		g->frames_in++;
 		if (lost(g))
 			continue;
+		tap_record(g, buf + hlen, (size_t)n - hlen);
 		/* ARP, IPv6 multicast and such are the host's; there is none here */
 		tcp_input(g->engine, clock_ns(), buf + hlen, (size_t)n - hlen, flags);
 	}

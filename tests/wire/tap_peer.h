@@ -53,6 +53,7 @@ struct rig {
 };
 
 bool rig_possible(void);
+void tap_record(const struct rig *g, const uint8_t *frame, size_t len);
 bool run_case(struct rig *g);
 void rig_fail(struct rig *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const uint8_t *pattern_at(uint64_t pos);

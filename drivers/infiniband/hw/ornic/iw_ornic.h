@@ -19,7 +19,7 @@ struct iw_ornic_ep;
 struct iw_ornic_qp;
 
 #include "cm.h"
-#include "compat.h"
+#include <linux/ornic_compat.h>
 
 #define IW_ORNIC_PORT		1
 /* RFC 5041 4.2: a DDP message has at most 2^32 - 1 bytes; a WR of this device 2^31. */

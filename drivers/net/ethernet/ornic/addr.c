@@ -9,8 +9,8 @@
 #include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/route.h>
+#include <linux/ornic_compat.h>
 
-#include "compat.h"
 #include "core.h"
 
 static __be32 ornic_addr4(const struct sockaddr_storage *addr)

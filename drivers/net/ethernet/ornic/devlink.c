@@ -2,8 +2,8 @@
 /* OpenRNIC core driver: devlink instance, policy parameters, versions, reload. */
 
 #include <linux/pci.h>
+#include <linux/ornic_compat.h>
 
-#include "compat.h"
 #include "core.h"
 
 #define ORNIC_MPA_TIMEOUT_MS	60000

@@ -3,8 +3,8 @@
 
 #include <linux/ethtool.h>
 #include <linux/pci.h>
+#include <linux/ornic_compat.h>
 
-#include "compat.h"
 #include "net.h"
 
 static const char * const ornic_drv_stat_names[] = {

@@ -6,8 +6,8 @@
 #include <linux/pci.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/ornic_compat.h>
 
-#include "compat.h"
 #include "net.h"
 
 #define ORNIC_TX_TIMEOUT	(10 * HZ)

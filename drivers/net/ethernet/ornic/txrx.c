@@ -12,8 +12,8 @@
 #include <linux/tcp.h>
 #include <net/ip6_checksum.h>
 #include <net/tcp.h>
+#include <linux/ornic_compat.h>
 
-#include "compat.h"
 #include "net.h"
 
 #define ORNIC_RING_DESC_OFF	sizeof(struct ornic_queue_rec)

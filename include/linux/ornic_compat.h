@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * OpenRNIC core driver: differences between the kernels that it is built for; written for 6.12.
- * The Makefile looks into the kernel's headers for what there is (ORNIC_HAVE_*), since changes
- * come with stable updates, too.
+ * OpenRNIC: differences between the kernels that the drivers are built for, all of them; written
+ * for 6.12. No kernel version is looked at, since changes come with stable updates, too: the
+ * top-level Kbuild looks into the kernel's headers for what there is (ORNIC_HAVE_*).
  */
-#ifndef _ORNIC_COMPAT_H
-#define _ORNIC_COMPAT_H
+#ifndef _LINUX_ORNIC_COMPAT_H
+#define _LINUX_ORNIC_COMPAT_H
 
 #include <linux/ethtool.h>
+#include <linux/mm.h>
 #include <linux/netlink.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* The iterators over DMA blocks moved into a header of their own. */
+#ifdef ORNIC_HAVE_RDMA_ITER
+#include <rdma/iter.h>
+#endif
 
 #ifdef ORNIC_HAVE_PAGE_POOL_HELPERS
 #include <net/page_pool/helpers.h>
@@ -70,4 +79,29 @@ static inline void ornic_set_err_msg(struct netlink_ext_ack *extack, const char 
 #define ORNIC_PARAM_SET_ARGS	ORNIC_PARAM_ARGS
 #endif
 
-#endif /* _ORNIC_COMPAT_H */
+/* Flags of a mapping became private to the memory manager in 6.3. */
+#ifndef ORNIC_HAVE_VM_FLAGS_CLEAR
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
+#endif
+
+/* create_cq got the whole bundle of attributes in 6.11. */
+#ifdef ORNIC_HAVE_CREATE_CQ_BUNDLE
+#define iw_ornic_cq_attrs	uverbs_attr_bundle
+
+static inline struct ib_udata *iw_ornic_cq_udata(struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? &attrs->driver_udata : NULL;
+}
+#else
+#define iw_ornic_cq_attrs	ib_udata
+
+static inline struct ib_udata *iw_ornic_cq_udata(struct ib_udata *attrs)
+{
+	return attrs;
+}
+#endif
+
+#endif /* _LINUX_ORNIC_COMPAT_H */

@@ -186,6 +186,13 @@ static void open_errors(void **state)
 	p.tuple.rport = 0;
 	assert_int_equal(tcp_open(v->e, &p), -EINVAL);
 	p = open_params(&plain_opts);
+	p.tuple.remote.b[0] = 224; /* RFC 9293 3.9.2.3, MUST-46 */
+	assert_int_equal(tcp_open(v->e, &p), -EINVAL);
+	p.tuple.remote.b[0] = 255;
+	assert_int_equal(tcp_open(v->e, &p), -EINVAL);
+	p.tuple.remote.b[0] = 0;
+	assert_int_equal(tcp_open(v->e, &p), -EINVAL);
+	p = open_params(&plain_opts);
 	p.opts.dscp = 64;
 	assert_int_equal(tcp_open(v->e, &p), -EINVAL);
 	p = open_params(&plain_opts);
@@ -461,6 +468,39 @@ static void listener_choice(void **state)
 	env_free(v);
 }
 
+/* RFC 9293 3.9.2.3, MUST-57 and 63: such a SYN is no offer */
+static void syn_to_or_from_a_group(void **state)
+{
+	static const uint8_t bad[] = {0, 224, 239, 240, 255};
+	struct env *v = listening(NULL, 4);
+	struct pseg s = {.flags = SYN, .wnd = 1};
+	uint8_t f[128];
+	size_t len = craft(v, f, &s);
+
+	for (size_t i = 0; i < sizeof(bad); i++) {
+		for (int at = 26; at <= 30; at += 4) {
+			uint8_t copy[128];
+			uint32_t sum = 0;
+
+			memcpy(copy, f, len);
+			copy[at] = bad[i];
+			copy[24] = 0;
+			copy[25] = 0;
+			for (int k = 14; k < 34; k += 2)
+				sum += (uint32_t)copy[k] << 8 | copy[k + 1];
+			sum = (sum & 0xffff) + (sum >> 16);
+			copy[24] = (uint8_t)(~sum >> 8);
+			copy[25] = (uint8_t)~sum;
+			assert_int_equal(tcp_input(v->e, v->now, copy, len, TCP_CSUM_VALID),
+					 TCP_TO_HOST);
+		}
+	}
+	assert_int_equal(v->nreqs, 0);
+	assert_int_equal(PUT(v, .flags = SYN, .wnd = 1), TCP_CONSUMED);
+	assert_int_equal(v->nreqs, 1);
+	env_free(v);
+}
+
 static void accept_errors_keep_the_syn(void **state)
 {
 	struct tcp_opts bad = {.dscp = 99};
@@ -643,6 +683,7 @@ int main(void)
 		cmocka_unit_test(refuse_kinds),
 		cmocka_unit_test(rst_takes_a_held_syn_back),
 		cmocka_unit_test(listener_choice),
+		cmocka_unit_test(syn_to_or_from_a_group),
 		cmocka_unit_test(accept_errors_keep_the_syn),
 		cmocka_unit_test(timewait_answers_fin),
 		cmocka_unit_test(timewait_ignores_rst),

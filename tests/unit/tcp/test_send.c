@@ -171,6 +171,13 @@ static void stream_goes_before_records(void **state)
 	o = next_out(v);
 	assert_int_equal(o->s.len, 50);
 	assert_int_equal(o->s.seq, 10);
+	peer_ack(v, 1, 6, WND);
+	assert_non_null(v->c->sbuf);
+	advance(v, 300 * MS); /* the rest of the stream goes again, then the record */
+	peer_ack(v, 1, 10, WND);
+	assert_null(v->c->sbuf); /* no more needed */
+	peer_ack(v, 1, 60, WND);
+	assert_int_equal(v->nacked, 1);
 	env_free(v);
 }
 

@@ -256,6 +256,8 @@ static int tuple_check(const struct tcp_tuple *t)
 {
 	if (t->local.family != IP_V4 || t->remote.family != IP_V4)
 		return -EAFNOSUPPORT;
+	if (!ip4_unicast(&t->local) || !ip4_unicast(&t->remote))
+		return -EINVAL;
 	return t->lport && t->rport ? 0 : -EINVAL;
 }
 

@@ -131,6 +131,13 @@ static inline void put32(uint8_t *p, uint32_t v)
 	p[3] = (uint8_t)v;
 }
 
+/* RFC 9293 3.9.2.3: TCP has no business with broadcast, multicast or no address (MUST-46, 57, 63)
+ */
+static inline bool ip4_unicast(const struct ip_addr *a)
+{
+	return a->b[0] && a->b[0] < 224;
+}
+
 /* ---------------------------------------------------------------- lists */
 
 struct list {
@@ -164,7 +171,7 @@ static inline void list_del(struct list *l)
 	list_init(l);
 }
 
-#define container_of_(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of_(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /* ---------------------------------------------------------------- demux */
 

@@ -189,6 +189,8 @@ enum tcp_verdict listen_input(struct tcp_engine *e, struct seg_in *s)
 
 	if ((s->flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) != TH_SYN)
 		return TCP_TO_HOST;
+	if (!ip4_unicast(&s->tuple.local) || !ip4_unicast(&s->tuple.remote))
+		return TCP_TO_HOST;
 	l = listener_find(e, s);
 	if (!l)
 		return TCP_TO_HOST;

@@ -7,6 +7,8 @@
  * NewReno (RFC 6582), duplicate ACKs standing for segments that left the network.
  * RTO by RFC 6298 with a minimum of 200 ms, spurious time-outs undone by timestamps (RFC 4015).
  */
+#include <stdlib.h>
+
 #include "internal.h"
 
 /* What one ACK did */
@@ -544,6 +546,15 @@ void ack_notify(struct tcp_conn *c)
 	}
 }
 
+/* In record mode no stream byte comes any more: once the last is acknowledged the buffer goes */
+static void stream_buffer_free(struct tcp_conn *c)
+{
+	if (c->head != c->tail && !(seg_at(c, c->head)->flags & (SEG_REC | SEG_FIN)))
+		return;
+	free(c->sbuf);
+	c->sbuf = NULL;
+}
+
 static void fin_acked(struct tcp_conn *c)
 {
 	c->fin_acked = true;
@@ -587,6 +598,8 @@ void ack_input(struct tcp_conn *c, const struct seg_in *s)
 	if (r.acked)
 		cwnd_grow(c, r.acked);
 	tx_timer_update(c, r.acked != 0);
+	if (c->sbuf && c->records)
+		stream_buffer_free(c);
 	if (c->done != c->head)
 		ack_notify(c);
 	if (r.fin && !c->terminal)

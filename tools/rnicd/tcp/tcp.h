@@ -480,8 +480,9 @@ struct tcp_open_params {
  * tcp_open - send a SYN; the outcome is an event
  *
  * A tuple in TIME_WAIT may be opened again (RFC 9293 3.6.1, RFC 6191).
- * Return: 0; -EINVAL (id, port 0, next hop, option out of range), -EAFNOSUPPORT, -EEXIST (id in
- * use), -EADDRINUSE (tuple in use), -ENOMEM. No event follows an error.
+ * Return: 0; -EINVAL (id, port 0, address not unicast, next hop, option out of range),
+ * -EAFNOSUPPORT, -EEXIST (id in use), -EADDRINUSE (tuple in use), -ENOMEM. No event follows an
+ * error.
  */
 int tcp_open(struct tcp_engine *engine, const struct tcp_open_params *params);
 

@@ -11,7 +11,7 @@
 PORT=7180
 rping -s -P -p "$PORT" > /tmp/here.out 2>&1 < /dev/null &
 here=$!
-b rping -s -P -p "$PORT" > /tmp/there.out 2>&1 < /dev/null &
+ip netns exec b rping -s -P -p "$PORT" > /tmp/there.out 2>&1 < /dev/null &
 there=$!
 sleep $((2 * ${SLOWNESS:-1}))
 ok "a server listens in the first namespace" kill -0 "$here"

@@ -34,6 +34,7 @@ echo "ok: the clients have ended"
 exec 11>&- 12>&-
 server_end
 ok "it loads again" guest-setup one
+ok "ping" within 20 ping -c 1 -W 1 10.0.0.2
 # shellcheck source=/dev/null
 . /run/rig
 server b rping -s -a 10.0.0.2 -C 10 -V

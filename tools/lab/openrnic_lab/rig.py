@@ -176,6 +176,7 @@ class Rig:
         shutil.rmtree(self.dir, ignore_errors=True)
         self.share = self.dir / "share"
         self.share.mkdir(parents=True)
+        (self.dir / "shape").write_text(self.shape)     # for attach()
 
     def _fill_share(self):
         (self.share / "bin").mkdir()

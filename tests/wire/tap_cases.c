@@ -284,28 +284,19 @@ static void recovered(struct rig *g)
 /* ---------------------------------------------------------------- cases */
 
 #define MIB (1ull << 20)
-#define FULL                                                                         \
-	{                                                                            \
-		.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true, .sack = true \
-	}
-#define NO_SACK                                                        \
-	{                                                              \
-		.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true \
-	}
-#define BARE                     \
-	{                        \
-		.rcv_wnd = 60000 \
-	}
-#define ALIVE                                                                                    \
-	{                                                                                        \
-		.rcv_wnd = 60000, .keepalive = true, .keep_idle_ms = 1000, .keep_intvl_ms = 1000 \
-	}
+
+static const struct tcp_opts full = {
+	.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true, .sack = true};
+static const struct tcp_opts no_sack = {.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true};
+static const struct tcp_opts bare = {.rcv_wnd = 60000};
+static const struct tcp_opts alive = {
+	.rcv_wnd = 60000, .keepalive = true, .keep_idle_ms = 1000, .keep_intvl_ms = 1000};
 
 static const struct rig cases[] = {
 	{.name = "echo, kernel opens",
 	 .kernel = k_echo,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .echo = true,
 	 .kernel_sends = 8 * MIB,
 	 .close_on_fin = true,
@@ -313,7 +304,7 @@ static const struct rig cases[] = {
 	{.name = "echo, engine opens",
 	 .kernel = k_echo,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .echo = true,
 	 .kernel_sends = 8 * MIB,
 	 .close_on_fin = true,
@@ -322,7 +313,7 @@ static const struct rig cases[] = {
 	{.name = "echo without options",
 	 .kernel = k_echo,
 	 .check = all_received,
-	 .opts = BARE,
+	 .options = &bare,
 	 .echo = true,
 	 .kernel_sends = 2 * MIB,
 	 .close_on_fin = true,
@@ -330,7 +321,7 @@ static const struct rig cases[] = {
 	{.name = "echo, kernel without SACK and timestamps",
 	 .kernel = k_echo,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .echo = true,
 	 .kernel_sends = 2 * MIB,
 	 .close_on_fin = true,
@@ -341,7 +332,7 @@ static const struct rig cases[] = {
 	{.name = "bulk stream to the kernel, engine closes",
 	 .kernel = k_sink,
 	 .check = all_acked,
-	 .opts = FULL,
+	 .options = &full,
 	 .to_send = 64 * MIB,
 	 .close_when_sent = true,
 	 .active = true,
@@ -349,7 +340,7 @@ static const struct rig cases[] = {
 	{.name = "bulk records to the kernel",
 	 .kernel = k_sink,
 	 .check = all_acked,
-	 .opts = FULL,
+	 .options = &full,
 	 .records = true,
 	 .to_send = 64 * MIB,
 	 .close_when_sent = true,
@@ -357,14 +348,14 @@ static const struct rig cases[] = {
 	{.name = "bulk from the kernel",
 	 .kernel = k_source,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .kernel_sends = 64 * MIB,
 	 .close_on_fin = true,
 	 .expect = TCP_EV_CLOSED},
 	{.name = "half close",
 	 .kernel = k_half_close,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .kernel_sends = 4 * MIB,
 	 .to_send = 4 * MIB,
 	 .close_when_sent = true,
@@ -374,7 +365,7 @@ static const struct rig cases[] = {
 	{.name = "kernel does not read for 3 s",
 	 .kernel = k_slow_reader,
 	 .check = probed,
-	 .opts = FULL,
+	 .options = &full,
 	 .to_send = 32 * MIB,
 	 .close_when_sent = true,
 	 .active = true,
@@ -382,38 +373,38 @@ static const struct rig cases[] = {
 	{.name = "engine takes nothing for 2 s",
 	 .kernel = k_source,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .kernel_sends = 8 * MIB,
 	 .close_on_fin = true,
 	 .hold_until = 2000000000ull,
 	 .expect = TCP_EV_CLOSED},
 	{.name = "kernel resets",
 	 .kernel = k_reset,
-	 .opts = FULL,
+	 .options = &full,
 	 .echo = true,
 	 .expect = TCP_EV_PEER_RST},
 	{.name = "engine resets",
 	 .kernel = k_is_reset,
-	 .opts = FULL,
+	 .options = &full,
 	 .kernel_sends = 5000,
 	 .abort_after = 5000,
 	 .expect = TCP_EV_ABORTED},
 	{.name = "nobody listens",
 	 .kernel = k_nothing,
-	 .opts = FULL,
+	 .options = &full,
 	 .active = true,
 	 .expect = TCP_EV_REFUSED},
-	{.name = "engine refuses", .kernel = k_is_refused, .opts = FULL, .refuse = true},
+	{.name = "engine refuses", .kernel = k_is_refused, .options = &full, .refuse = true},
 	{.name = "keep-alive both ways",
 	 .kernel = k_idle,
 	 .check = kept_alive,
-	 .opts = ALIVE,
+	 .options = &alive,
 	 .close_on_fin = true,
 	 .expect = TCP_EV_CLOSED},
 	{.name = "1 % loss, records to the kernel",
 	 .kernel = k_sink,
 	 .check = recovered,
-	 .opts = FULL,
+	 .options = &full,
 	 .records = true,
 	 .to_send = 16 * MIB,
 	 .close_when_sent = true,
@@ -423,7 +414,7 @@ static const struct rig cases[] = {
 	{.name = "1 % loss, stream without SACK",
 	 .kernel = k_sink,
 	 .check = all_acked,
-	 .opts = NO_SACK,
+	 .options = &no_sack,
 	 .to_send = 4 * MIB,
 	 .close_when_sent = true,
 	 .loss = 0.01,
@@ -432,7 +423,7 @@ static const struct rig cases[] = {
 	{.name = "1 % loss, echo",
 	 .kernel = k_echo,
 	 .check = all_received,
-	 .opts = FULL,
+	 .options = &full,
 	 .echo = true,
 	 .kernel_sends = 4 * MIB,
 	 .close_on_fin = true,
@@ -464,6 +455,7 @@ static bool one(const struct rig *c, int mtu, bool offload, const char *link)
 	double mbytes;
 	bool ok;
 
+	g.opts = *c->options;
 	g.mtu = mtu;
 	g.offload = offload;
 	g.seed = 7;

@@ -29,7 +29,7 @@ struct rig {
 	bool offload;
 	double loss;
 	uint64_t seed;
-	struct tcp_opts opts;
+	const struct tcp_opts *options;
 	bool active, echo, records, refuse;
 	bool close_on_fin, close_when_sent, after_fin;
 	uint64_t to_send;
@@ -40,6 +40,7 @@ struct rig {
 	enum tcp_event expect;
 
 	/* in the run */
+	struct tcp_opts opts;
 	int tap;
 	uint8_t kernel_mac[6];
 	struct tcp_engine *engine;

@@ -331,7 +331,7 @@ static void out_of_order_is_held_and_sacked(void **state)
 
 #define SEGMENT(at, n)                                                      \
 	PUT(v, .flags = ACK, .seq = (at), .ack = 1, .wnd = WND, .len = (n), \
-	    .data = bytes() + (at)-1, .ts = true, .tsval = peer_tsval(v))
+	    .data = bytes() - 1 + (at), .ts = true, .tsval = peer_tsval(v))
 	SEGMENT(101, 100);
 	o = next_out(v);
 	assert_int_equal(o->s.ack, 1);

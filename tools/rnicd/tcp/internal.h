@@ -171,7 +171,8 @@ static inline void list_del(struct list *l)
 	list_init(l);
 }
 
-#define container_of_(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define container_of_(ptr, type, member) \
+	((type *)(void *)((char *)(ptr) + -(ptrdiff_t)offsetof(type, member)))
 
 /* ---------------------------------------------------------------- demux */
 

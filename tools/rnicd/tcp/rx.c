@@ -417,7 +417,7 @@ static void trim(struct tcp_conn *c, struct seg_in *s)
 		room = 0;
 	if (s->len > (uint32_t)room) {
 		s->len = (uint32_t)room;
-		s->flags &= (uint8_t)~(TH_FIN | TH_PSH);
+		s->flags &= 0xff & ~(TH_FIN | TH_PSH);
 		c->ack_now = true;
 	}
 }

@@ -13,7 +13,7 @@ counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 # shellcheck disable=SC2317
 none() { [ "$(counter "$RDMA1" "$1")" = 0 ] && [ "$(counter "$RDMA2" "$1")" = 0 ]; }
 
-server b rping -s -P
+server ip netns exec b rping -s -P
 timeout "$LONG" rping -c -a 10.0.0.98 > /dev/null 2>&1 &
 nobody=$!
 timeout "$LONG" rping -c -a 10.0.0.2 > /dev/null 2>&1 &
@@ -37,7 +37,7 @@ ok "it loads again" guest-setup one
 ok "ping" within 20 ping -c 1 -W 1 10.0.0.2
 # shellcheck source=/dev/null
 . /run/rig
-server b rping -s -a 10.0.0.2 -C 10 -V
+server ip netns exec b rping -s -a 10.0.0.2 -C 10 -V
 ok "rping" within 20 timeout "$LIMIT" rping -c -a 10.0.0.2 -C 10 -V
 rping_ends
 within 20 none cm_endpoints || fail "endpoints are left"

@@ -363,8 +363,32 @@ static void bind_put(struct iw_ornic_bind *bind)
 	kfree(bind);
 }
 
+/*
+ * rdma_cm gives a port to one consumer a namespace. A second one that seems to be in the same is in
+ * another, and is being made to listen on a new device by the task that brought the device.
+ */
+static bool part_shared(const struct iw_ornic_listener *listener,
+			const struct sockaddr_storage *local)
+{
+	const struct iw_ornic_listen_part *part;
+	const struct iw_ornic_bind *bind;
+
+	if (listener->net_sure)
+		return false;
+	list_for_each_entry(bind, &listener->dev->cm.binds, node) {
+		if (!sockaddr_same(&bind->local, local))
+			continue;
+		list_for_each_entry(part, &bind->parts, node)
+			if (!part->listener->net_sure &&
+			    net_eq(part->listener->net, listener->net))
+				return true;
+	}
+	return false;
+}
+
 static int part_start(struct iw_ornic_listener *listener, const struct sockaddr_storage *local)
 {
+	bool shared = part_shared(listener, local);
 	struct iw_ornic_listen_part *part = &listener->parts[listener->nparts];
 	struct net_device *netdev = listener->dev->core->netdev;
 	struct iw_ornic_cm *cm = &listener->dev->cm;
@@ -373,7 +397,7 @@ static int part_start(struct iw_ornic_listener *listener, const struct sockaddr_
 	int ret;
 
 	/* Where the port's netdev is not, the host's stack has no say in the port. */
-	if (net_eq(dev_net(netdev), listener->net)) {
+	if (!shared && net_eq(dev_net(netdev), listener->net)) {
 		ret = cm_reserve_port(listener->net, local, netdev->ifindex, false, &part->sock);
 		if (ret)
 			return ret;
@@ -384,7 +408,7 @@ static int part_start(struct iw_ornic_listener *listener, const struct sockaddr_
 		goto err_sock;
 	}
 	list_for_each_entry(other, &bind->parts, node) {
-		if (net_eq(other->listener->net, listener->net)) {
+		if (!shared && net_eq(other->listener->net, listener->net)) {
 			ret = -EADDRINUSE;
 			goto err_bind;
 		}

@@ -561,6 +561,23 @@ static void rto_backs_off_and_gives_up(void **state)
 	env_free(v);
 }
 
+/* A delayed ACK that is due in the same instant must not put the retransmission off */
+static void rto_and_delayed_ack_together(void **state)
+{
+	struct env *v = established(&plain_opts);
+
+	send_records(v, 1, 100);
+	drop_out(v);
+	v->now += 160 * MS;
+	PUT(v, .flags = ACK, .seq = 1, .ack = 1, .wnd = WND, .len = 10);
+	no_out(v);
+	v->now += 40 * MS;
+	tcp_engine_run(v->e, v->now);
+	assert_int_equal(next_out(v)->s.len, 100);
+	assert_int_equal(v->out[0].s.ack, 11);
+	env_free(v);
+}
+
 static void rto_after_syn_loss_is_3s(void **state)
 {
 	struct env *v = env_new(NULL);
@@ -826,6 +843,7 @@ int main(void)
 		cmocka_unit_test(data_is_no_duplicate_ack),
 		cmocka_unit_test(bogus_sack_blocks),
 		cmocka_unit_test(rto_backs_off_and_gives_up),
+		cmocka_unit_test(rto_and_delayed_ack_together),
 		cmocka_unit_test(rto_after_syn_loss_is_3s),
 		cmocka_unit_test(rto_sends_all_again_in_order),
 		cmocka_unit_test(karn),

@@ -241,6 +241,7 @@ static void run_pending(struct tcp_engine *e)
 
 		list_del(&c->pending);
 		c->is_pending = false;
+		c->blocked = false;
 		if (!c->terminal)
 			tcp_conn_output(c);
 	}

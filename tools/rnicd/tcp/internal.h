@@ -411,7 +411,8 @@ struct tcp_conn {
 
 	/* output */
 	struct list pending;
-	bool is_pending;
+	bool is_pending; /* on one of the engine's lists */
+	bool blocked; /* that of those the wire had no room for */
 	bool in_output; /* the pass is under way and sees what is queued meanwhile */
 	uint8_t tmpl[TMPL_MAX];
 	uint8_t tmpl_len; /* up to the end of the fixed TCP header */

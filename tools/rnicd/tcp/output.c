@@ -685,6 +685,7 @@ static void wait_for_wire(struct tcp_conn *c)
 	if (c->is_pending)
 		list_del(&c->pending);
 	c->is_pending = true;
+	c->blocked = true;
 	list_add_tail(&c->e->blocked, &c->pending);
 }
 

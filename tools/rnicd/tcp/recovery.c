@@ -728,8 +728,6 @@ static void enter_loss(struct tcp_conn *c)
 
 void rto_fired(struct tcp_conn *c)
 {
-	bool blocked = c->is_pending;
-
 	if (c->txt == TXT_SYN) {
 		syn_timeout(c);
 		return;
@@ -739,7 +737,7 @@ void rto_fired(struct tcp_conn *c)
 		return;
 	}
 	/* what waits in front of a blocked wire is not lost in the network */
-	if (!blocked) {
+	if (!c->blocked) {
 		if (rtx_exhausted(c)) {
 			give_up(c, TCP_TIMEOUT_RTX);
 			return;
@@ -758,7 +756,7 @@ void pto_fired(struct tcp_conn *c)
 	int rc = 1;
 
 	c->txt = TXT_NONE;
-	if (in_flight(c) && !c->is_pending && tlp_eligible(c))
+	if (in_flight(c) && !c->blocked && tlp_eligible(c))
 		rc = send_tail_probe(c);
 	if (!rc) {
 		c->e->stats.rtx_probes++;
@@ -789,7 +787,7 @@ void reo_fired(struct tcp_conn *c)
 void persist_fired(struct tcp_conn *c)
 {
 	c->txt = TXT_NONE;
-	if (in_flight(c) || c->next == c->tail || c->is_pending) {
+	if (in_flight(c) || c->next == c->tail || c->blocked) {
 		tx_timer_update(c, true);
 		return;
 	}

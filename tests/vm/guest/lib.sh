@@ -5,8 +5,9 @@
 # first that fails ends the case.
 
 set -u
+# shellcheck disable=SC2034 # both are used by cases
 LIMIT=$((90 * ${SLOWNESS:-1}))	# seconds after which one program counts as hung
-# shellcheck disable=SC2034 # used by cases
+# shellcheck disable=SC2034
 LONG=$((150 * ${SLOWNESS:-1}))	# and one that is meant to run until it is killed
 if [ -e /run/rig ]; then
 	# shellcheck source=/dev/null

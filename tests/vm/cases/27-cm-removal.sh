@@ -14,6 +14,7 @@ counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 none() { [ "$(counter "$RDMA1" "$1")" = 0 ] && [ "$(counter "$RDMA2" "$1")" = 0 ]; }
 
 server ip netns exec b rping -s -P
+ok "the server answers" within 30 bash -c 'exec 9<> /dev/tcp/10.0.0.2/7174'
 timeout "$LONG" rping -c -a 10.0.0.98 > /dev/null 2>&1 &
 nobody=$!
 timeout "$LONG" rping -c -a 10.0.0.2 > /dev/null 2>&1 &

@@ -71,7 +71,12 @@ done
 reload "after five rounds"
 
 matches "the function can be reset by FLR" flr cat "/sys/bus/pci/devices/$pci/reset_method"
+# A function that is reset cannot tell its peers: only what is on it has to end.
 traffic "FLR"
+peer=${clients#* }
+clients=${clients% *}
 ok "FLR with open connections" timeout "$LIMIT" bash -c "echo 1 > /sys/bus/pci/devices/$pci/reset"
+pkill -9 -P "$peer"
+wait "$peer" 2> /dev/null
 traffic_ends "FLR"
 reload "after FLR"

@@ -17,11 +17,11 @@ for mtu in 1500 9000; do
 		ping -c 3 -W 5 -M "do" -s $((mtu - 28)) 10.0.0.2
 	ok "ping in fragments, 20000 bytes" ping -c 3 -W 5 -s 20000 10.0.0.2
 	matches "200 fast pings, none lost" ' 0% packet loss' ping -q -c 200 -i 0.01 -W 5 10.0.0.2
-	server ip netns exec b iperf3 -s -1
+	SERVER_DELAY=$((2 * ${SLOWNESS:-1})) server ip netns exec b iperf3 -s -1
 	ok "iperf3, 4 s" iperf3 -c 10.0.0.2 -t 4
 	wait "$server_pid"
 	ip netns exec b iperf3 -s -1 > /tmp/iperf3.out 2>&1 &
-	sleep 1
+	sleep $((2 * ${SLOWNESS:-1}))
 	ok "iperf3 in reverse, 4 s" iperf3 -c 10.0.0.2 -t 4 -R
 	wait
 done

@@ -10,12 +10,10 @@
 pair() { # PROGRAM SIZE ITERATIONS [MORE...]
 	local program=$1 size=$2 n=$3
 	shift 3
-	ip netns exec b timeout "$LIMIT" "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@" \
-		> /tmp/perftest.out 2>&1 &
-	sleep $((2 * ${SLOWNESS:-1}))
+	server b timeout "$LIMIT" "$program" -R -F -d "$RDMA2" -s "$size" -n "$n" "$@"
 	matches "$program $size bytes, $n times $*" "^ *$size +[0-9]+ +[0-9.]+ " \
 		timeout "$LIMIT" "$program" -R -F -d "$RDMA1" -s "$size" -n "$n" "$@" 10.0.0.2
-	ok "its server ends without error" wait "$!"
+	ok "its server ends without error" wait "$server_pid"
 }
 
 for program in ib_write_bw ib_read_bw ib_send_bw; do

@@ -4,7 +4,7 @@
 import random
 import time
 
-from openrnic_lab.testing import check, equal, succeeds
+from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "two"
 TIMEOUT = 300
@@ -22,9 +22,8 @@ def rdma_device(rig, end):
 
 def rping(rig, client, options, rounds):
     """One rping between the ends, with its own server."""
-    server = rig.spawn(other(client), f"rping -s -a {rig.address(other(client))} "
+    server = serve(rig, other(client), f"rping -s -a {rig.address(other(client))} "
                        f"{options} -C {rounds}")
-    time.sleep(rig.slowness)
     begin = time.monotonic()
     succeeds(rig.run(client, f"rping -c -a {rig.address(other(client))} {options} -C {rounds}"),
              f"rping {options} -C {rounds}, vm{client} to vm{other(client)}"
@@ -35,8 +34,7 @@ def rping(rig, client, options, rounds):
 def perftest(rig, program, size, rounds, more=""):
     """One perftest pair, server in vm2; returns the client's line of figures."""
     arguments = f"-R -F -s {size} -n {rounds} {more}"
-    server = rig.spawn(2, f"{program} -d {rdma_device(rig, 2)} {arguments}")
-    time.sleep(1.5 * rig.slowness)
+    server = serve(rig, 2, f"{program} -d {rdma_device(rig, 2)} {arguments}")
     output = succeeds(rig.run(1, f"{program} -d {rdma_device(rig, 1)} {arguments} "
                               f"{rig.address(2)}"), f"{program} {size} bytes, {rounds} times {more}")
     succeeds(server.wait(), "its server ends without error")
@@ -69,8 +67,7 @@ def test_perftest(rig):
 
 def test_kill(rig):
     """A server survives 100 clients killed in the middle of a transfer."""
-    server = rig.spawn(2, "exec rping -s -P -S 4096", TIMEOUT * rig.slowness)
-    time.sleep(rig.slowness)
+    server = serve(rig, 2, "exec rping -s -P -S 4096", TIMEOUT * rig.slowness)
     script = """
         for nr in $(seq 100); do
             rping -c -a 10.0.0.2 -S 4096 > /dev/null 2>&1 & pid=$!
@@ -87,8 +84,7 @@ def test_kill(rig):
 
 def test_machine_gone(rig):
     """The peer's machine stops dead while data flows; its RNIC serves the next QEMU."""
-    server = rig.spawn(1, "exec rping -s -P", TIMEOUT * rig.slowness)
-    time.sleep(rig.slowness)
+    server = serve(rig, 1, "exec rping -s -P", TIMEOUT * rig.slowness)
     client = rig.spawn(2, "exec rping -c -a 10.0.0.1 -V", TIMEOUT * rig.slowness)
     time.sleep(2)
     check(client.code is None, "data flows")

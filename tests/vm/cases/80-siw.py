@@ -13,9 +13,7 @@ one, the end of the connection then is a BUG() in the kernel's iw_cm; so our sid
 for these here (devlink parameter peer_to_peer).
 """
 
-import time
-
-from openrnic_lab.testing import check, succeeds
+from openrnic_lab.testing import check, serve, succeeds
 
 RIG = "two"
 TIMEOUT = 240
@@ -56,8 +54,7 @@ def pair(rig, server_end, server, client_end, client, seconds):
     """One server and one client program; the client's Result.  A client that hangs is tried
     again if its server is siw's."""
     for attempt in range(1, ATTEMPTS + 1):
-        job = rig.spawn(server_end, server)
-        time.sleep(1.5 * rig.slowness)
+        job = serve(rig, server_end, server)
         result = rig.run(client_end, f"timeout {seconds * rig.slowness} {client}")
         if result:
             # rping's server ends with 255 when it sees the flushed receive first

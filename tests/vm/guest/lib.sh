@@ -69,13 +69,23 @@ within() {
 
 b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
 
-# server CMD...: start CMD in the background, wait until a verbs program listens
+listeners() { rdma resource show cm_id | grep -c 'state LISTEN'; }
+more_listeners() { [ "$(listeners)" -gt "$1" ]; }
+
+# server CMD...: start CMD in the background, wait until it listens: until the kernel has one
+# more RDMA listener, or, for what is no verbs program, SERVER_DELAY seconds
 server() {
 	# not the function, whose shell would be what a later kill reaches
 	[ "$1" != b ] || set -- ip netns exec "$@"
+	local before
+	before=$(listeners)
 	"$@" > /tmp/server.out 2>&1 < /dev/null &
 	server_pid=$!
-	sleep "${SERVER_DELAY:-${SLOWNESS:-1}}"
+	if [ -n "${SERVER_DELAY:-}" ]; then
+		sleep "$SERVER_DELAY"
+	else
+		within $((10 * ${SLOWNESS:-1})) more_listeners "$before" || true
+	fi
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }
 

@@ -2,6 +2,9 @@
 """What a VM test case in Python uses: every check says what it checked."""
 
 import re
+import time
+
+from .common import wait_until
 
 
 class Skip(Exception):
@@ -40,3 +43,18 @@ def resources(machine):
             words = match[2].split()
             found[match[1]] = dict(zip(words[::2], map(int, words[1::2])))
     return found
+
+
+def listeners(rig, end):
+    """Number of RDMA listeners at one end of the wire."""
+    return int(rig.run(end, "rdma resource show cm_id | grep -c 'state LISTEN'").output or 0)
+
+
+def serve(rig, end, command, timeout=None):
+    """Starts a verbs server; returns its Job when the kernel has one more listener."""
+    before = listeners(rig, end)
+    job = rig.spawn(end, command, timeout)
+    wait_until(lambda: job.code is not None or listeners(rig, end) > before,
+               15 * rig.slowness, 0.3)
+    time.sleep(0.2)
+    return job

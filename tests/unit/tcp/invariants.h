@@ -67,8 +67,11 @@ static inline const char *receiver_fault(const struct tcp_conn *c)
 		return "reassembly sums are wrong";
 	if (!r->n && !c->held && used)
 		return "chunks are kept without need";
-	if (c->held > c->rcv_wnd)
+	if (c->held >= c->rcv_wnd + (1u << c->rcv_shift))
 		return "more held than the window";
+	if (seq_ge(c->rcv_adv,
+		   c->rcv_nxt - c->fin_done - c->held + c->rcv_wnd + (1u << c->rcv_shift)))
+		return "more announced than the window";
 	return NULL;
 }
 

@@ -145,9 +145,16 @@ uint32_t rx_window(const struct tcp_conn *c)
 		right = c->rcv_adv;
 	wnd = seq_gt(right, c->rcv_nxt) ? right - c->rcv_nxt : 0;
 	wnd &= ~(unit - 1);
-	/* rounding must not take back what was announced */
-	if (seq_lt(c->rcv_nxt + wnd, c->rcv_adv))
-		wnd = (c->rcv_adv - c->rcv_nxt + unit - 1) & ~(unit - 1);
+	/*
+	 * Rounding must not take back what was announced; but rounding up time and again while
+	 * rx() takes nothing must not push the edge on and on either, the memory ends there.
+	 */
+	if (seq_lt(c->rcv_nxt + wnd, c->rcv_adv)) {
+		uint32_t up = (c->rcv_adv - c->rcv_nxt + unit - 1) & ~(unit - 1);
+
+		if (seq_lt(c->rcv_nxt + up, untaken(c) + c->rcv_wnd + unit))
+			wnd = up;
+	}
 	return min_u32(wnd, 65535u << c->rcv_shift);
 }
 

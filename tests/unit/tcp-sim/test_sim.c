@@ -184,6 +184,75 @@ static void matrix_blocking_wire(void **state)
 	matrix(false, 0, 0, true);
 }
 
+/* ---------------------------------------------------------------- worlds at random */
+
+static uint64_t roll(uint64_t *r, uint64_t n)
+{
+	*r = *r * 6364136223846793005ull + 1442695040888963407ull;
+	return (*r >> 33) % n;
+}
+
+/* One in @often gets up to @most, the others nothing */
+static double maybe(uint64_t *r, unsigned int often, double most)
+{
+	return roll(r, often) ? 0 : most * (double)roll(r, 1000) / 1000;
+}
+
+static void random_link(struct sim_link *l, uint64_t *r)
+{
+	l->rate_bps = roll(r, 3) ? 10000000000ull / (1 + roll(r, 100)) : 0;
+	l->delay_ns = roll(r, 2) ? 20000 : roll(r, 50000000);
+	l->queue = (uint32_t)(10000 + roll(r, 2000000));
+	l->block = roll(r, 2);
+	l->loss = maybe(r, 2, 0.1);
+	l->dup = maybe(r, 3, 0.1);
+	l->reorder = maybe(r, 3, 0.2);
+	l->reorder_ns = roll(r, 5000000);
+	l->corrupt = maybe(r, 4, 0.05);
+}
+
+static struct sim_run random_run(uint64_t seed)
+{
+	static const uint16_t mtus[] = {576, 1500, 1500, 9000};
+	uint64_t r = seed;
+	struct sim_run run = {
+		.name = "random world",
+		.seed = seed,
+		.mtu = mtus[roll(&r, 4)],
+		.bytes = roll(&r, 600000),
+		.back = roll(&r, 2) ? roll(&r, 200000) : 0,
+		.records = roll(&r, 2),
+		.max_record = roll(&r, 2) ? 0 : (uint32_t)(1 + roll(&r, 20000)),
+		.lazy = maybe(&r, 3, 0.5),
+		.batch = roll(&r, 2),
+		.check = true,
+		.limit_ns = 20000 * SEC,
+	};
+
+	random_link(&run.link, &r);
+	run.opts.rcv_wnd = (uint32_t)(1000 + roll(&r, 2000000));
+	run.opts.wscale = roll(&r, 2);
+	run.opts.rcv_shift = (uint8_t)roll(&r, 6);
+	run.opts.timestamps = roll(&r, 2);
+	run.opts.sack = roll(&r, 3);
+	run.opts.nodelay = roll(&r, 2);
+	run.opts.keepalive = roll(&r, 2);
+	run.opts.rtx_retries = 30;
+	run.opts.syn_retries = 30;
+	run.opts.finwait_ms = UINT32_MAX;
+	return run;
+}
+
+static void random_worlds(void **state)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct sim_run r = random_run(seed * 7919);
+
+		must_pass(&r);
+	}
+	print_message("300 links, sizes and options at random\n");
+}
+
 /* Small buffers in the path: drops come in bursts */
 static void shallow_queue(void **state)
 {
@@ -230,7 +299,7 @@ int main(void)
 		cmocka_unit_test(matrix_stream),	   cmocka_unit_test(matrix_stream_lazy),
 		cmocka_unit_test(matrix_records_full),	   cmocka_unit_test(matrix_records_small),
 		cmocka_unit_test(matrix_records_oversize), cmocka_unit_test(matrix_blocking_wire),
-		cmocka_unit_test(shallow_queue),
+		cmocka_unit_test(random_worlds),	   cmocka_unit_test(shallow_queue),
 	};
 
 	return cmocka_run_group_tests_name("tcp simulator", tests, NULL, NULL);

@@ -73,7 +73,8 @@ listeners() { rdma resource show cm_id | grep -c 'state LISTEN'; }
 more_listeners() { [ "$(listeners)" -gt "$1" ]; }
 
 # server CMD...: start CMD in the background, wait until it listens: until the kernel has one
-# more RDMA listener, or, for what is no verbs program, SERVER_DELAY seconds
+# more RDMA listener, at most 3 s (one on the wildcard address is not in its list), or, for
+# what is no verbs program, SERVER_DELAY seconds
 server() {
 	# not the function, whose shell would be what a later kill reaches
 	[ "$1" != b ] || set -- ip netns exec "$@"
@@ -84,7 +85,7 @@ server() {
 	if [ -n "${SERVER_DELAY:-}" ]; then
 		sleep "$SERVER_DELAY"
 	else
-		within $((10 * ${SLOWNESS:-1})) more_listeners "$before" || true
+		within $((3 * ${SLOWNESS:-1})) more_listeners "$before" || true
 	fi
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }

@@ -68,9 +68,11 @@ def test_events(rig):
                           stdout=subprocess.PIPE, text=True)
     check(done.returncode == 0, "iwcm_test builds")
     shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")
-    succeeds(rig.run(1, SETUP), "short time-outs are set")
-    succeeds(rig.run(1, POLICY.format("false")), "the peer-to-peer policy is off")
-    judge(load(rig), 54)
-    succeeds(rig.run(1, POLICY.format("true")), "the peer-to-peer policy is on")
-    judge(load(rig, "p2p=1"), 7)
-    rig.run(1, TEARDOWN)
+    try:
+        succeeds(rig.run(1, SETUP), "short time-outs are set")
+        succeeds(rig.run(1, POLICY.format("false")), "the peer-to-peer policy is off")
+        judge(load(rig), 54)
+        succeeds(rig.run(1, POLICY.format("true")), "the peer-to-peer policy is on")
+        judge(load(rig, "p2p=1"), 7)
+    finally:
+        rig.run(1, POLICY.format("true") + TEARDOWN)

@@ -6,11 +6,14 @@
 
 #include "iwcm_test.h"
 
-static u16 port = 20000;
-
+/* A peer's port of the load before may be in TIME_WAIT still: the runs with and without
+ * peer-to-peer have ports of their own.
+ */
 u16 next_port(void)
 {
-	return port++;
+	static u16 used;
+
+	return (p2p ? 21000 : 20000) + used++;
 }
 
 struct ib_qp *qp_new(struct test_dev *d)

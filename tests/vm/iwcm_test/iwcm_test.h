@@ -107,6 +107,7 @@ extern int checks_failed;
 	} while (0)
 
 /* harness.c */
+extern bool p2p; /* module parameter */
 u16 next_port(void);
 struct ib_qp *qp_new(struct test_dev *d);
 void qp_to(struct ib_qp *qp, enum ib_qp_state state);

@@ -25,7 +25,7 @@ static char *dev_b = "ornic1";
 static char *addr_a = "10.0.0.1";
 static char *addr_b = "10.0.0.2";
 static char *only = "";
-static bool p2p;
+bool p2p;
 
 module_param(dev_a, charp, 0444);
 module_param(dev_b, charp, 0444);

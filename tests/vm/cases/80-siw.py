@@ -96,7 +96,11 @@ def test_rping(rig):
 
 
 def test_perftest(rig):
-    """Bandwidth programs, the far end siw, in both roles."""
+    """Bandwidth programs, the far end siw, its server.
+
+    The other role is rping's alone: perftest's server closes its listener between its two
+    connections, and a client on siw comes back before it listens again.
+    """
     try:
         for number in (1, 2):
             succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
@@ -106,7 +110,6 @@ def test_perftest(rig):
             near, away = f"{program} -d {device} {arguments}", f"{program} -d siw0 {arguments}"
             succeeds(pair(rig, 2, far(away), 1, f"{near} 10.0.0.12", 40),
                      f"{program}: RNIC to siw")
-            succeeds(pair(rig, 1, near, 2, far(f"{away} 10.0.0.1"), 40), f"{program}: siw to RNIC")
     finally:
         for number in (1, 2):
             rig.run(number, TEARDOWN.format(number=number))

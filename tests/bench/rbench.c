@@ -3,7 +3,7 @@
  * rbench: small verbs benchmark over rdma_cm, completions by event (a guest on one vCPU should not
  * busy-poll) or polled.
  *
- *   rbench -S                                            serve clients, one after another
+ *   rbench -S ADDR                                       serve clients at ADDR, one after another
  *   rbench -c ADDR -o write|read|send|pingpong -s SIZE -n COUNT -q DEPTH [-P]
  *
  * The client prints one line: op size count depth mode seconds us_per_op MiB_per_s cpu_seconds
@@ -134,7 +134,7 @@ int rbench_wait(struct rbench *b, struct ibv_wc *wc, int max)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: rbench -S\n"
+		"usage: rbench -S ADDR\n"
 		"       rbench -c ADDR -o write|read|send|pingpong -s SIZE -n COUNT -q DEPTH [-P]\n"
 		"       SIZE 0..%u, COUNT 1..%u, DEPTH 1..4096\n",
 		RBENCH_MAX_SIZE, RBENCH_MAX_N);
@@ -164,13 +164,13 @@ int main(int argc, char **argv)
 {
 	struct rbench_hello hello = {.size = 64, .count = 1000, .depth = 16};
 	const char *addr = NULL;
-	bool server = false;
+	const char *serve = NULL;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "Sc:o:s:n:q:P")) != -1) {
+	while ((opt = getopt(argc, argv, "S:c:o:s:n:q:P")) != -1) {
 		switch (opt) {
 		case 'S':
-			server = true;
+			serve = optarg;
 			break;
 		case 'c':
 			addr = optarg;
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 			usage();
 		}
 	}
-	if (server == !!addr || optind != argc)
+	if (!serve == !addr || optind != argc)
 		usage();
-	return server ? rbench_server() : rbench_client(addr, &hello);
+	return serve ? rbench_server(serve) : rbench_client(addr, &hello);
 }

@@ -62,7 +62,8 @@ void rbench_post_recv(struct rbench *b, uint32_t size);
 void rbench_post_send(struct rbench *b, enum ibv_wr_opcode opcode, uint32_t size, bool signaled,
 		      const struct rbench_target *target);
 int rbench_wait(struct rbench *b, struct ibv_wc *wc, int max);
-int rbench_server(void);
+/* @addr: IPv4 address to listen on */
+int rbench_server(const char *addr);
 int rbench_client(const char *addr, const struct rbench_hello *hello);
 
 #endif /* RBENCH_H */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* rbench: the side that serves, one client after another. */
+#include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -91,16 +92,20 @@ static void serve_request(struct rdma_event_channel *ec, struct rdma_cm_event *e
 	rbench_teardown(&b);
 }
 
-int rbench_server(void)
+int rbench_server(const char *addr)
 {
-	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(RBENCH_PORT)};
+	struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(RBENCH_PORT)};
 	struct rdma_event_channel *ec = rdma_create_event_channel();
 	struct rdma_cm_event *ev;
 	struct rdma_cm_id *listener;
 
+	if (inet_pton(AF_INET, addr, &local.sin_addr) != 1) {
+		fprintf(stderr, "rbench: no such address: %s\n", addr);
+		exit(1);
+	}
 	if (!ec || rdma_create_id(ec, &listener, NULL, RDMA_PS_TCP))
 		die("rdma_create_id");
-	if (rdma_bind_addr(listener, (struct sockaddr *)&any) || rdma_listen(listener, 8))
+	if (rdma_bind_addr(listener, (struct sockaddr *)&local) || rdma_listen(listener, 8))
 		die("rdma_listen");
 	printf("rbench: listening on port %u\n", RBENCH_PORT);
 	fflush(stdout);

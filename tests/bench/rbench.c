@@ -101,34 +101,39 @@ static int poll_checked(struct rbench *b, struct ibv_wc *wc, int max)
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status == IBV_WC_SUCCESS)
 			continue;
+		if (wc[i].status == IBV_WC_WR_FLUSH_ERR) {
+			b->flushed = true;
+			return i;
+		}
 		fprintf(stderr, "rbench: completion: %s\n", ibv_wc_status_str(wc[i].status));
 		exit(1);
 	}
 	return n;
 }
 
-/* At least one completion. Arm, look again, sleep: the order that loses no event. */
+/* Arm, look again, sleep: the order that loses no event. */
 int rbench_wait(struct rbench *b, struct ibv_wc *wc, int max)
 {
 	struct ibv_cq *cq;
 	void *ctx;
 	int n;
 
-	for (;;) {
+	while (!b->flushed) {
 		n = poll_checked(b, wc, max);
 		if (n)
 			return n;
-		if (b->polled)
+		if (b->polled || b->flushed)
 			continue;
 		if (ibv_req_notify_cq(b->cq, 0))
 			die("ibv_req_notify_cq");
 		n = poll_checked(b, wc, max);
-		if (n)
+		if (n || b->flushed)
 			return n;
 		if (ibv_get_cq_event(b->channel, &cq, &ctx))
 			die("ibv_get_cq_event");
 		ibv_ack_cq_events(cq, 1);
 	}
+	return 0;
 }
 
 static void usage(void)

@@ -45,6 +45,7 @@ struct rbench_target {
  * @mr: @buf, registered
  * @buf: RBENCH_MAX_SIZE bytes
  * @polled: spin on the CQ instead of sleeping on the channel
+ * @flushed: the connection is gone, what was posted comes back unexecuted
  */
 struct rbench {
 	struct rdma_cm_id *id;
@@ -53,6 +54,7 @@ struct rbench {
 	struct ibv_mr *mr;
 	char *buf;
 	bool polled;
+	bool flushed;
 };
 
 void die(const char *what) __attribute__((noreturn));
@@ -61,6 +63,7 @@ void rbench_teardown(struct rbench *b);
 void rbench_post_recv(struct rbench *b, uint32_t size);
 void rbench_post_send(struct rbench *b, enum ibv_wr_opcode opcode, uint32_t size, bool signaled,
 		      const struct rbench_target *target);
+/* At least one successful completion; 0 when the connection is gone. */
 int rbench_wait(struct rbench *b, struct ibv_wc *wc, int max);
 /* @addr: IPv4 address to listen on */
 int rbench_server(const char *addr);

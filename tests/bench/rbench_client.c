@@ -88,6 +88,16 @@ static void connect_to(struct rbench *b, struct rdma_event_channel *ec,
 	rdma_ack_cm_event(ev);
 }
 
+static int wait_alive(struct rbench *b, struct ibv_wc *wc, int max)
+{
+	int n = rbench_wait(b, wc, max);
+
+	if (n)
+		return n;
+	fprintf(stderr, "rbench: the server closed the connection\n");
+	exit(1);
+}
+
 /* One send, one answer, COUNT times. Every fourth send is signalled so that the SQ is retired. */
 static void run_pingpong(struct rbench *b, const struct rbench_hello *hello)
 {
@@ -98,7 +108,7 @@ static void run_pingpong(struct rbench *b, const struct rbench_hello *hello)
 
 		rbench_post_send(b, IBV_WR_SEND, hello->size, i % 4 == 3, NULL);
 		while (!answered) {
-			int n = rbench_wait(b, wc, 16);
+			int n = wait_alive(b, wc, 16);
 
 			for (int k = 0; k < n; k++)
 				answered |= wc[k].opcode == IBV_WC_RECV;
@@ -124,7 +134,7 @@ static void run_stream(struct rbench *b, const struct rbench_hello *hello,
 					 hello->op == RBENCH_SEND ? NULL : target);
 			posted++;
 		}
-		done += rbench_wait(b, wc, 16);
+		done += wait_alive(b, wc, 16);
 	}
 }
 
@@ -135,7 +145,7 @@ static void say_done(struct rbench *b)
 
 	rbench_post_send(b, IBV_WR_SEND, 0, true, NULL);
 	do
-		rbench_wait(b, &wc, 1);
+		wait_alive(b, &wc, 1);
 	while (wc.opcode != IBV_WC_SEND);
 }
 

@@ -36,7 +36,7 @@ static void accept_client(struct rbench *b)
 		die("rdma_accept");
 }
 
-/* Takes Sends until the empty one; answers them in a ping-pong. */
+/* Takes Sends until the empty one, or the end of the connection; answers them in a ping-pong. */
 static void serve(struct rbench *b, const struct rbench_hello *hello)
 {
 	struct ibv_wc wc[16];
@@ -45,6 +45,8 @@ static void serve(struct rbench *b, const struct rbench_hello *hello)
 	for (;;) {
 		int n = rbench_wait(b, wc, 16);
 
+		if (!n)
+			return;
 		for (int i = 0; i < n; i++) {
 			if (wc[i].opcode != IBV_WC_RECV)
 				continue;

@@ -149,8 +149,9 @@ enum ornic_fatal {
  * @dev_ci: consumer index of a queue that the device consumes, written by the device for
  *   information
  *          (TX ring: completed descriptors; the driver reclaims by it)
- * @awake: with ORNIC_CAP_AWAKE: not zero while the device will look at @pi (@rq_pi) again by
- *   itself
+ * @awake: with ORNIC_CAP_AWAKE: not zero while the device will look at @pi again by itself
+ * @rq_awake: QP only: the same for @rq_pi. Receives are looked at when a Send comes, so this is
+ *   zero in ERROR alone
  * @dev_rsvd: written by the device only
  *
  * The first 64 bytes belong to the host, the last 64 to the device.
@@ -167,7 +168,8 @@ struct ornic_queue_rec {
 	__le32 host_mbz[13];
 	__le32 dev_ci;
 	__le32 awake;
-	__le32 dev_rsvd[14];
+	__le32 rq_awake;
+	__le32 dev_rsvd[13];
 };
 
 ORNIC_ASSERT_SIZE(struct ornic_queue_rec, 128);

@@ -31,12 +31,10 @@ static double seconds(void)
 }
 
 /* As drv_sq_ring() and drv_rq_ring(), but no doorbell while the device says that it is awake. */
-static void publish(struct end *e, __le32 *index, u32 value, u32 db)
+static void publish(struct end *e, __le32 *index, const __le32 *awake, u32 value, u32 db)
 {
-	struct ornic_queue_rec *rec = drv_ptr(e->d, e->qp.mem, sizeof(*rec));
-
 	__atomic_store_n(index, cpu_to_le32(value), __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&rec->awake, __ATOMIC_SEQ_CST))
+	if (!__atomic_load_n(awake, __ATOMIC_SEQ_CST))
 		drv_doorbell(e->d, 0, db, drv_db(e->qp.qpn, 0, value));
 }
 
@@ -50,7 +48,7 @@ static void post_send(struct end *e, u8 opcode, bool signaled)
 		w->remote_addr = cpu_to_le64(e->buf);
 		w->remote_stag = cpu_to_le32(END_STAG);
 	}
-	publish(e, &rec->pi, e->qp.sq_pi, ORNIC_DB_SQ);
+	publish(e, &rec->pi, &rec->awake, e->qp.sq_pi, ORNIC_DB_SQ);
 }
 
 static void post_recv(struct end *e)
@@ -62,7 +60,7 @@ static void post_recv(struct end *e)
 	w->sge[0].addr = cpu_to_le64(e->buf);
 	w->sge[0].length = cpu_to_le32(size);
 	w->sge[0].stag = cpu_to_le32(END_STAG);
-	publish(e, &rec->rq_pi, e->qp.rq_pi, ORNIC_DB_RQ);
+	publish(e, &rec->rq_pi, &rec->rq_awake, e->qp.rq_pi, ORNIC_DB_RQ);
 }
 
 /* Takes what is there; counts completed sends (a CQE stands for the unsignalled before it too) and

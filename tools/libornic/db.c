@@ -41,7 +41,7 @@ void ornic_wq_publish(struct ornic_context *ctx, struct ornic_qp *qp, struct orn
 	*(volatile __le32 *)wq->rec_pi = htole32(wq->pi);
 	if (ctx->caps.features & ORNIC_UCTX_AWAKE) {
 		atomic_thread_fence(memory_order_seq_cst);
-		if (*(volatile __le32 *)&qp->rec->awake)
+		if (*(const volatile __le32 *)wq->rec_awake)
 			return;
 	}
 	udma_to_device_barrier();

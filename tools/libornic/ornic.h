@@ -105,6 +105,7 @@ struct ornic_cq {
  * @ci: free-running index of the oldest WQE that is not known to be done; written by poll, read by
  * post
  * @rec_pi: where the record holds the producer index
+ * @rec_awake: where it holds the device's awake flag for this queue
  */
 struct ornic_wq {
 	pthread_spinlock_t lock;
@@ -116,6 +117,7 @@ struct ornic_wq {
 	uint32_t pi;
 	_Atomic(uint32_t) ci;
 	__le32 *rec_pi;
+	const __le32 *rec_awake;
 };
 
 /**

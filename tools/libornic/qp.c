@@ -93,6 +93,8 @@ static int alloc_rings(struct ornic_context *ctx, struct ornic_qp *qp)
 	qp->rq.ring = qp->sq.ring + sq_len;
 	qp->sq.rec_pi = &qp->rec->pi;
 	qp->rq.rec_pi = &qp->rec->rq_pi;
+	qp->sq.rec_awake = &qp->rec->awake;
+	qp->rq.rec_awake = &qp->rec->rq_awake;
 	pthread_spin_init(&qp->sq.lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
 	return 0;

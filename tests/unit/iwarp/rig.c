@@ -558,13 +558,11 @@ void tqp_sge(struct ornic_sq_wqe_msg *w, u64 addr, u32 len, u32 stag)
 }
 
 /* The host's side of the protocol in include/ornic/regs.h. */
-static void ring(struct tqp *qp, u32 kind, __le32 *where, u32 pi)
+static void ring(struct tqp *qp, u32 kind, __le32 *where, const __le32 *awake, u32 pi)
 {
-	struct ornic_queue_rec *rec = host_ptr(qp->h, qp->rec);
-
 	__atomic_store_n(where, cpu_to_le32(pi), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!qp->always_ring && __atomic_load_n(&rec->awake, __ATOMIC_RELAXED))
+	if (!qp->always_ring && __atomic_load_n(awake, __ATOMIC_RELAXED))
 		return;
 	assert_true(iw_doorbell(&qp->h->dev, kind, 0,
 				FIELD_PREP(ORNIC_DB_NUMBER, (u64)qp->qpn) |
@@ -575,7 +573,7 @@ void tqp_ring(struct tqp *qp)
 {
 	struct ornic_queue_rec *rec = host_ptr(qp->h, qp->rec);
 
-	ring(qp, ORNIC_DB_SQ, &rec->pi, qp->sq_pi);
+	ring(qp, ORNIC_DB_SQ, &rec->pi, &rec->awake, qp->sq_pi);
 }
 
 void tqp_post_recv(struct tqp *qp, u64 addr, u32 len, u32 stag)
@@ -592,7 +590,7 @@ void tqp_post_recv(struct tqp *qp, u64 addr, u32 len, u32 stag)
 		w->sge[0].length = cpu_to_le32(len);
 		w->sge[0].stag = cpu_to_le32(stag);
 	}
-	ring(qp, ORNIC_DB_RQ, &rec->rq_pi, qp->rq_pi);
+	ring(qp, ORNIC_DB_RQ, &rec->rq_pi, &rec->rq_awake, qp->rq_pi);
 }
 
 u8 tqp_state(struct tqp *qp)

@@ -344,9 +344,37 @@ static void awake(void **state)
 	rig_free(w->r);
 }
 
+/*
+ * include/ornic/regs.h: "rq_awake" is set until ERROR, so that receives need no doorbell; in ERROR
+ * it is clear, and a receive whose doorbell is rung is flushed.
+ */
+static void receives_without_doorbell(void **state)
+{
+	struct ends *w = ends_new();
+	struct ornic_queue_rec *rec = host_ptr(&w->r->h[0], w->qp[0]->rec);
+
+	assert_int_not_equal(rec->rq_awake, 0);
+	bind_both(w, ORNIC_RTR_WRITE, 2);
+	rig_run_for(w->r, 10 * MS);
+	assert_int_not_equal(rec->rq_awake, 0);
+	tqp_post_recv(w->qp[0], w->mr[0]->iova, 100, w->mr[0]->stag);
+	send_from(w, 1);
+	rig_run_for(w->r, 10 * MS);
+	expect(w->rcq[0], 0, ORNIC_CQE_OK);
+	tqp_post_recv(w->qp[0], w->mr[0]->iova, 100, w->mr[0]->stag);
+	assert_int_equal(tqp_modify(w->qp[0], ORNIC_QPS_ERROR).status, ORNIC_CMDS_OK);
+	expect(w->rcq[0], 1, ORNIC_CQE_FLUSHED);
+	assert_int_equal(rec->rq_awake, 0);
+	tqp_post_recv(w->qp[0], w->mr[0]->iova, 100, w->mr[0]->stag);
+	rig_run_for(w->r, 10 * MS);
+	expect(w->rcq[0], 2, ORNIC_CQE_FLUSHED);
+	rig_free(w->r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(receives_without_doorbell),
 		cmocka_unit_test(ready_to_receive),
 		cmocka_unit_test(graceful),
 		cmocka_unit_test(both_close),

@@ -155,6 +155,8 @@ struct cmd_ret iw_cmd_create_qp(struct rnic *dev, const void *cmd)
 	qp->rcq = iw_cq_find(dev, le32_to_cpu(c->recv_cqn));
 	qp->scq->refs++;
 	qp->rcq->refs++;
+	/* Receives are looked at when a Send comes: until ERROR nobody need ring for them. */
+	qmem_store32(dev, &qp->mem, REC_FIELD(qp, rq_awake), 1);
 	dev->iw->qp[qp->qpn] = qp;
 	return CMD_OK;
 }
@@ -287,6 +289,8 @@ void iw_qp_fail(struct iw_qp *qp, u16 cause, enum iw_end end)
 		qp->state = ORNIC_QPS_ERROR;
 		qp->cause = cause;
 		qp->rx.stopped = true;
+		/* Before the flush: its last look at the record comes after a full barrier. */
+		qmem_store32(qp->dev, &qp->mem, REC_FIELD(qp, rq_awake), 0);
 		/* The stream goes on without the host's memory, or not at all. */
 		if ((end == IW_END_FIN || end == IW_END_KEEP) && !iw_tx_detach(qp))
 			end = IW_END_RST;

@@ -181,6 +181,7 @@ struct iw_ornic_swr {
  * @swr: posted work requests, entry i at i mod depth
  * @ring: first WQE
  * @rec_pi: where the device finds the producer index
+ * @rec_awake: where the device says that it looks there by itself
  * @pi: producer index, free running; written under @lock
  * @ci: oldest WR that was not reported, free running; written under the CQ's lock
  * @shift: log2 of the depth
@@ -193,6 +194,7 @@ struct iw_ornic_queue {
 	struct iw_ornic_swr *swr;
 	void *ring;
 	__le32 *rec_pi;
+	const __le32 *rec_awake;
 	u32 pi;
 	u32 ci;
 	u8 shift;

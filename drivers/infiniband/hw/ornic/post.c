@@ -44,7 +44,7 @@ static void iw_ornic_queue_publish(struct iw_ornic_qp *qp, struct iw_ornic_queue
 		iw_ornic_flush_kick(dev);
 		return;
 	}
-	if ((dev->core->limits.caps & ORNIC_CAP_AWAKE) && READ_ONCE(qp->rec->awake))
+	if ((dev->core->limits.caps & ORNIC_CAP_AWAKE) && READ_ONCE(*queue->rec_awake))
 		return;
 	ornic_ring_db(dev->core, db, qp->qpn, 0, pi);
 }

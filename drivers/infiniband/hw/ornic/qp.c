@@ -321,6 +321,8 @@ static int iw_ornic_qp_kernel_buffer(struct iw_ornic_qp *qp, const struct ib_qp_
 	qp->rec = qp->buf.va;
 	qp->sq.rec_pi = &qp->rec->pi;
 	qp->rq.rec_pi = &qp->rec->rq_pi;
+	qp->sq.rec_awake = &qp->rec->awake;
+	qp->rq.rec_awake = &qp->rec->rq_awake;
 	qp->sq.ring = qp->buf.va + IW_ORNIC_QP_SQ_OFF;
 	qp->rq.ring = qp->sq.ring + sq_size;
 	cmd->flags = cpu_to_le16(ORNIC_QPF_PRIVILEGED);

@@ -12,11 +12,10 @@
 
 #include "pair.h"
 
-#define SECONDS 1.0
-#define DEPTH	16
-#define SIGNAL                                                                                     \
-	4 /* every fourth WR of a bulk run is signalled, as perftest has it with its CQ moderation \
-	   */
+#define SECONDS	 1.0
+#define DEPTH	 32
+#define SIGNAL	 8 /* of so many WRs of a bulk run one is signalled, as perftest moderates its CQ */
+#define WINDOW	 (4u << 20)
 #define RQ_DEPTH 32
 
 static u32 mtu = 1500, size;
@@ -184,6 +183,7 @@ static void run(void)
 {
 	struct end a, b;
 
+	drv_window = WINDOW;
 	pair_start(&a, &b, mtu);
 	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_WRITE);
 	/* Both ends' buffers lie at the same address: pair.c makes them alike. */

@@ -570,11 +570,13 @@ void drv_nexthop(struct drv *d, u32 index, const u8 *dmac, u16 mtu, u16 flags)
 	drv_do(d, &c);
 }
 
+u32 drv_window = 262144;
+
 struct ornic_tcp_opts drv_tcp_opts(void)
 {
 	return (struct ornic_tcp_opts){
 		.options = cpu_to_le16(ORNIC_TCPO_WSCALE | ORNIC_TCPO_TIMESTAMPS | ORNIC_TCPO_SACK),
-		.window = cpu_to_le32(262144),
+		.window = cpu_to_le32(drv_window),
 		.ttl = 64,
 		.syn_retries = 3,
 	};

@@ -427,8 +427,8 @@ static void sack_recovery(void **state)
 	assert_int_equal(o->s.seq, 1);
 	assert_int_equal(o->s.len, 1000);
 	no_out(v);
-	assert_int_equal(info(v).snd_ssthresh, 5000); /* RFC 5681 equation 4 */
-	assert_int_equal(info(v).snd_cwnd, 5000);
+	assert_int_equal(info(v).snd_ssthresh, 8000); /* the round trip is as short as ever */
+	assert_int_equal(info(v).snd_cwnd, 8000);
 	assert_int_equal(v->nacked, 0);
 	peer_ack(v, 1, 4001, WND);
 	assert_int_equal(v->nacked, 4);
@@ -436,6 +436,37 @@ static void sack_recovery(void **state)
 	assert_int_equal(v->nacked, 10);
 	assert_int_equal(tcp_engine_stats(v->e)->rtx_segs, 1);
 	env_free(v);
+}
+
+/* What is kept after a loss is min RTT / RTT, between one half and four fifths */
+static void backoff_follows_the_queue(void **state)
+{
+	static const struct {
+		uint64_t rtt_ms;
+		uint32_t low, high; /* of 20000 */
+	} cases[] = {{10, 16000, 16000}, {15, 13000, 14000}, {40, 10000, 10000}};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct env *v = established(&sack_opts); /* 10 ms */
+
+		for (uint32_t n = 0; n < 60; n++) { /* the smoothed value gets there */
+			send_records(v, 1, 100);
+			advance(v, cases[i].rtt_ms * MS);
+			peer_ack(v, 1, 1 + (n + 1) * 100, WND);
+		}
+		drop_out(v);
+		send_records(v, 10, 1460);
+		advance(v, cases[i].rtt_ms * MS);
+		peer_ack(v, 1, 6001 + 14600, WND); /* slow start makes room for 20 */
+		drop_out(v);
+		send_records(v, 20, 1000);
+		drop_out(v);
+		advance(v, cases[i].rtt_ms * MS);
+		sack(v, 1, 20601 + 1000, 20601 + 4000);
+		assert_int_equal(next_out(v)->s.seq, 20601);
+		assert_in_range(info(v).snd_ssthresh, cases[i].low, cases[i].high);
+		env_free(v);
+	}
 }
 
 static void sack_two_holes(void **state)
@@ -837,6 +868,7 @@ int main(void)
 		cmocka_unit_test(initial_window),
 		cmocka_unit_test(cwnd_grows_only_when_used),
 		cmocka_unit_test(sack_recovery),
+		cmocka_unit_test(backoff_follows_the_queue),
 		cmocka_unit_test(sack_two_holes),
 		cmocka_unit_test(lost_retransmission_is_found),
 		cmocka_unit_test(newreno_recovery),

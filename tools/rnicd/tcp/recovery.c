@@ -392,6 +392,21 @@ static uint32_t half_flight(const struct tcp_conn *c)
 	return max_u32((c->snd_nxt - c->snd_una) / 2, 2 * c->emss);
 }
 
+/*
+ * Back-off after a loss that was repaired without a time-out. RFC 5681 halves; but a loss while the
+ * round trip is as short as it ever was is no sign of a queue. As in H-TCP and Veno the share kept
+ * is min RTT / RTT, what the path holds without a queue, between one half and four fifths.
+ */
+static uint32_t backed_off(const struct tcp_conn *c)
+{
+	uint64_t flight = c->snd_nxt - c->snd_una, kept = flight / 2;
+
+	if (c->srtt)
+		kept = max_u64(kept,
+			       min_u64(flight * c->rack.min_rtt_ns / c->srtt, flight * 4 / 5));
+	return max_u32((uint32_t)kept, 2 * c->emss);
+}
+
 static void undo_save(struct tcp_conn *c)
 {
 	c->undo_valid = true;
@@ -408,7 +423,7 @@ static void enter_recovery(struct tcp_conn *c, bool reduce)
 	c->force_rtx = true;
 	c->cwnd_acc = 0;
 	if (reduce) {
-		c->ssthresh = half_flight(c);
+		c->ssthresh = backed_off(c);
 		c->cwnd = c->ssthresh;
 	}
 	c->stats.rtx_fast++;
@@ -483,7 +498,7 @@ static void tlp_ack(struct tcp_conn *c, const struct seg_in *s, const struct ack
 	if (!c->tlp_out || seq_lt(s->ack, c->tlp_end))
 		return;
 	if (c->tlp_retx && !r->dsack && r->acked && seq_gt(s->ack, c->tlp_end)) {
-		c->ssthresh = half_flight(c);
+		c->ssthresh = backed_off(c);
 		c->cwnd = min_u32(c->cwnd, c->ssthresh);
 	} else if (c->tlp_retx && r->acked && !r->dsack) {
 		return; /* ambiguous until a second ACK */

@@ -220,6 +220,11 @@ struct fold_factor {
 	u64 low; /* for L: x^(d - 1) */
 };
 
+/* Members, not an array: the compiler keeps these in registers. */
+struct fold_acc {
+	__m512i a, b, c, d;
+};
+
 static struct fold_factor fold2048, fold512, fold128;
 
 static void fold_factor_init(struct fold_factor *f, u64 distance)
@@ -241,22 +246,24 @@ static inline FOLD_TARGET __m512i fold(__m512i acc, __m512i factor, __m512i data
 	return _mm512_ternarylogic_epi64(h, l, data, 0x96); /* exclusive or of all three */
 }
 
-/* Sixteen lanes become one, whose CRC the scalar instruction computes. */
-static inline FOLD_TARGET u32 fold_finish(const __m512i acc[4])
+static inline FOLD_TARGET __m128i fold_lane(__m128i acc, __m128i factor, __m128i data)
 {
-	const __m512i f512 = load_factor(&fold512);
-	const __m128i f128 = _mm512_castsi512_si128(load_factor(&fold128));
-	__m512i all = fold(fold(fold(acc[0], f512, acc[1]), f512, acc[2]), f512, acc[3]);
-	__m128i lanes[4], a;
-	u64 s;
-	int i;
+	__m128i h = _mm_clmulepi64_si128(acc, factor, 0x00);
+	__m128i l = _mm_clmulepi64_si128(acc, factor, 0x11);
 
-	_mm512_storeu_si512(lanes, all);
-	a = lanes[0];
-	for (i = 1; i < 4; i++)
-		a = _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(a, f128, 0x00),
-						_mm_clmulepi64_si128(a, f128, 0x11)),
-				  lanes[i]);
+	return _mm_xor_si128(_mm_xor_si128(h, l), data);
+}
+
+/* Four lanes become one, whose CRC the scalar instruction computes. */
+static inline FOLD_TARGET u32 fold_finish(__m512i acc)
+{
+	const __m128i f = _mm512_castsi512_si128(load_factor(&fold128));
+	__m128i a = _mm512_castsi512_si128(acc);
+	u64 s;
+
+	a = fold_lane(a, f, _mm512_extracti32x4_epi32(acc, 1));
+	a = fold_lane(a, f, _mm512_extracti32x4_epi32(acc, 2));
+	a = fold_lane(a, f, _mm512_extracti32x4_epi32(acc, 3));
 	s = _mm_crc32_u64(0, (u64)_mm_cvtsi128_si64(a));
 	return (u32)_mm_crc32_u64(s, (u64)_mm_extract_epi64(a, 1));
 }
@@ -267,46 +274,61 @@ static inline FOLD_TARGET __m512i add_state(__m512i first, u32 state)
 	return _mm512_xor_si512(first, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
 }
 
+/* The next 64 bytes, stored at @dst too unless that is NULL. */
+static inline FOLD_TARGET __m512i fold_load(u8 *dst, const u8 *src, size_t off)
+{
+	__m512i v = _mm512_loadu_si512(src + off);
+
+	if (dst)
+		_mm512_storeu_si512(dst + off, v);
+	return v;
+}
+
+/* @len rounded down to 64 bytes, FOLD_BLOCK at least. */
+static inline __attribute__((always_inline)) FOLD_TARGET u32 fold_bytes(u32 state, u8 *dst,
+									const u8 *src, size_t len)
+{
+	const __m512i f2048 = load_factor(&fold2048), f512 = load_factor(&fold512);
+	struct fold_acc acc;
+	size_t i;
+
+	acc.a = add_state(fold_load(dst, src, 0), state);
+	acc.b = fold_load(dst, src, 64);
+	acc.c = fold_load(dst, src, 128);
+	acc.d = fold_load(dst, src, 192);
+	for (i = FOLD_BLOCK; i + FOLD_BLOCK <= len; i += FOLD_BLOCK) {
+		acc.a = fold(acc.a, f2048, fold_load(dst, src, i));
+		acc.b = fold(acc.b, f2048, fold_load(dst, src, i + 64));
+		acc.c = fold(acc.c, f2048, fold_load(dst, src, i + 128));
+		acc.d = fold(acc.d, f2048, fold_load(dst, src, i + 192));
+	}
+	acc.a = fold(fold(fold(acc.a, f512, acc.b), f512, acc.c), f512, acc.d);
+	for (; i + 64 <= len; i += 64)
+		acc.a = fold(acc.a, f512, fold_load(dst, src, i));
+	state = fold_finish(acc.a);
+	/* The compiler leaves it out before a tail call; SSE code would pay for it dearly. */
+	_mm256_zeroupper();
+	return state;
+}
+
 static FOLD_TARGET u32 state_fold(u32 state, const u8 *p, size_t len)
 {
-	const __m512i f = load_factor(&fold2048);
-	__m512i acc[4];
-	int i;
+	size_t done = ALIGN_DOWN(len, 64);
 
-	if (len < 2 * FOLD_BLOCK)
+	if (len < FOLD_BLOCK)
 		return state_hw(state, p, len);
-	for (i = 0; i < 4; i++)
-		acc[i] = _mm512_loadu_si512(p + 64 * i);
-	acc[0] = add_state(acc[0], state);
-	for (p += FOLD_BLOCK, len -= FOLD_BLOCK; len >= FOLD_BLOCK;
-	     p += FOLD_BLOCK, len -= FOLD_BLOCK)
-		for (i = 0; i < 4; i++)
-			acc[i] = fold(acc[i], f, _mm512_loadu_si512(p + 64 * i));
-	return state_hw(fold_finish(acc), p, len);
+	state = fold_bytes(state, NULL, p, done);
+	return state_hw(state, p + done, len - done);
 }
 
 static FOLD_TARGET u32 state_fold_copy(u32 state, u8 *dst, const u8 *src, size_t len)
 {
-	const __m512i f = load_factor(&fold2048);
-	__m512i acc[4], v;
-	int i;
+	size_t done = ALIGN_DOWN(len, 64);
 
-	if (len < 2 * FOLD_BLOCK)
+	if (len < FOLD_BLOCK)
 		return state_hw_copy(state, dst, src, len);
-	for (i = 0; i < 4; i++) {
-		acc[i] = _mm512_loadu_si512(src + 64 * i);
-		_mm512_storeu_si512(dst + 64 * i, acc[i]);
-	}
-	acc[0] = add_state(acc[0], state);
-	for (src += FOLD_BLOCK, dst += FOLD_BLOCK, len -= FOLD_BLOCK; len >= FOLD_BLOCK;
-	     src += FOLD_BLOCK, dst += FOLD_BLOCK, len -= FOLD_BLOCK) {
-		for (i = 0; i < 4; i++) {
-			v = _mm512_loadu_si512(src + 64 * i);
-			_mm512_storeu_si512(dst + 64 * i, v);
-			acc[i] = fold(acc[i], f, v);
-		}
-	}
-	return state_hw_copy(fold_finish(acc), dst, src, len);
+	state = fold_bytes(state, dst, src, done);
+	return state_hw_copy(state, dst + done, src + done, len - done);
 }
 
 static void hw_init(void)

@@ -613,10 +613,12 @@ ORNIC_ASSERT_SIZE(struct ornic_mr_attr, 64);
 
 /* --- next hops ------------------------------------------------------------------------------ */
 
-#define ORNIC_NHF_VLAN		BIT(0)	/* tag frames with vlan_tci; expect it on receive */
+#define ORNIC_NHF_VLAN		BIT(0)	/* tag frames with vlan_tci */
 #define ORNIC_NHF_LOOP		BIT(1)	/* one of the RNIC's own addresses: never on the wire */
-/* no neighbour at present: hold transmissions, keep timers */
+/* no neighbour at present: what is sent is lost, timers run on */
 #define ORNIC_NHF_DEAD		BIT(2)
+/* with DEAD: nobody answers. Connections that are being opened end with UNREACH */
+#define ORNIC_NHF_FAILED	BIT(3)
 
 /**
  * struct ornic_cmd_set_nexthop - SET_NEXTHOP: create or change an entry; live connections follow

@@ -550,7 +550,8 @@ static void nexthop(void)
 	start(ORNIC_CMD_SET_NEXTHOP);
 	good.nexthop.mtu = cpu_to_le16(1500);
 	WRONG(NUMBER, ornic_cmd_set_nexthop, index, 100000);
-	WRONG(FIELD, ornic_cmd_set_nexthop, flags, 8);
+	WRONG(FIELD, ornic_cmd_set_nexthop, flags, 16);
+	WRONG(FIELD, ornic_cmd_set_nexthop, flags, ORNIC_NHF_FAILED);
 	WRONG(FIELD, ornic_cmd_set_nexthop, vlan_tci, 1);
 	WRONG(FIELD, ornic_cmd_set_nexthop, mtu, 67);
 	WRONG(FIELD, ornic_cmd_set_nexthop, mtu, 65535);

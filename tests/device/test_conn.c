@@ -107,6 +107,25 @@ static void free_alive(void)
 
 static void syn_timeout(void)
 {
+	static const u8 nobody[6] = {2, 0, 0, 0, 0, 0x99};
+	union drv_cmd c;
+	struct ornic_teqe e;
+
+	pair_start(&a, &b, 1500);
+	drv_nexthop(a.d, 1, nobody, 1500, 0);
+	c = drv_open_cmd(END_CONN, 1, 1, 40001, 2, 81);
+	c.open.opts.syn_retries = 0;
+	drv_do(a.d, &c);
+	e = drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_TIMEOUT, END_CONN, NULL);
+	CHECK_EQ(le32_to_cpu(e.info), ORNIC_TIMER_SYN);
+	CHECK_EQ(drv_number(a.d, ORNIC_CMD_CLEAR_NEXTHOP, 1), ORNIC_CMDS_OK);
+	CHECK_EQ(drv_stat(a.d, ORNIC_STAT_WIRE_TX_FRAMES), 1);
+	check_free(&a);
+}
+
+/* Nothing is sent without a neighbour, and the end names the reason: ICMP host unreachable. */
+static void syn_unreachable(void)
+{
 	union drv_cmd c;
 	struct ornic_teqe e;
 
@@ -115,9 +134,14 @@ static void syn_timeout(void)
 	c = drv_open_cmd(END_CONN, 1, 1, 40001, 2, 81);
 	c.open.opts.syn_retries = 0;
 	drv_do(a.d, &c);
-	e = drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_TIMEOUT, END_CONN, NULL);
-	CHECK_EQ(le32_to_cpu(e.info), ORNIC_TIMER_SYN);
-	CHECK_EQ(drv_number(a.d, ORNIC_CMD_CLEAR_NEXTHOP, 1), ORNIC_CMDS_OK);
+	e = drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_UNREACH, END_CONN, NULL); /* after a second */
+	CHECK_EQ(le32_to_cpu(e.info), 3 << 8 | 1);
+	check_free(&a);
+	c.open.opts.syn_retries = 5;
+	drv_do(a.d, &c);
+	drv_nexthop(a.d, 1, b.d->mac, 1500, ORNIC_NHF_DEAD | ORNIC_NHF_FAILED);
+	e = drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_UNREACH, END_CONN, NULL); /* at once */
+	CHECK_EQ(le32_to_cpu(e.info), 3 << 8 | 1);
 	CHECK_EQ(drv_stat(a.d, ORNIC_STAT_WIRE_TX_FRAMES), 0);
 	check_free(&a);
 }
@@ -600,6 +624,7 @@ static const struct test tests[] = {
 	{"refused_and_reset", refused_and_reset},
 	{"free_alive", free_alive},
 	{"syn_timeout", syn_timeout},
+	{"syn_unreachable", syn_unreachable},
 	{"nexthop_change", nexthop_change},
 	{"stream", stream},
 	{"stream_full", stream_full},

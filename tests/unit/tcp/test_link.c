@@ -177,9 +177,8 @@ static void cleared_nexthop_is_a_dead_link(void **state)
 	send_records(v, 1, 100);
 	advance(v, 300 * MS);
 	no_out(v);
-	tcp_nexthop_set(v->e, 0, &nh); /* the neighbour is back: the retransmission gets through */
-	advance(v, SECOND);
-	assert_int_equal(next_out(v)->s.seq, 1);
+	tcp_nexthop_set(v->e, 0, &nh); /* the neighbour is back */
+	assert_int_equal(next_out(v)->s.seq, 1); /* without waiting for a timer */
 	env_free(v);
 }
 
@@ -191,9 +190,105 @@ static void shrunk_mss_cuts_what_is_under_way(void **state)
 	send_records(v, 2, 1460);
 	drop_out(v);
 	tcp_nexthop_set(v->e, 0, &nh);
-	advance(v, 300 * MS);
-	assert_int_equal(next_out(v)->s.len, 960);
+	for (int i = 0; i < 2; i++) { /* at once, as after ICMP */
+		assert_int_equal(next_out(v)->s.len, 960);
+		assert_int_equal(next_out(v)->s.len, 500);
+	}
+	env_free(v);
+}
+
+static void update_to_a_smaller_mtu_cuts_too(void **state)
+{
+	struct env *v = established(&plain_opts);
+	struct tcp_nexthop nh = nexthop(9, TCP_VLAN_NONE, 1000, 0);
+	struct out *o;
+
+	tcp_nexthop_set(v->e, 3, &nh);
+	send_records(v, 1, 1460);
+	drop_out(v);
+	assert_int_equal(tcp_update(v->c, 3, 0), 0);
+	o = next_out(v);
+	assert_int_equal(o->frame[0], 9);
+	assert_int_equal(o->s.len, 960);
 	assert_int_equal(next_out(v)->s.len, 500);
+	no_out(v);
+	env_free(v);
+}
+
+/* A connection waits at a dead entry and goes on when it is moved to another one. */
+static void update_from_a_dead_nexthop_sends(void **state)
+{
+	struct env *v = established(&plain_opts);
+	struct tcp_nexthop dead = nexthop(0, TCP_VLAN_NONE, 1500, TCP_NH_DEAD);
+	struct tcp_nexthop nh = nexthop(9, TCP_VLAN_NONE, 1500, 0);
+	uint32_t rtx;
+
+	tcp_nexthop_set(v->e, 0, &dead);
+	send_records(v, 2, 1460);
+	advance(v, 20 * SECOND); /* the timer is backed off by now */
+	no_out(v);
+	tcp_nexthop_set(v->e, 3, &nh);
+	assert_int_equal(tcp_update(v->c, 3, 0), 0);
+	assert_int_equal(next_out(v)->s.seq, 1);
+	no_out(v); /* RFC 5681 3.1: after a loss of all, one segment */
+	rtx = v->total_out;
+	advance(v, 400 * MS); /* and the back-off began anew */
+	assert_true(v->total_out > rtx);
+	env_free(v);
+}
+
+static void syn_waits_for_the_neighbour(void **state)
+{
+	struct env *v = env_new(NULL);
+	struct tcp_nexthop nh = nexthop(7, TCP_VLAN_NONE, 1500, TCP_NH_DEAD);
+
+	tcp_nexthop_set(v->e, 0, &nh);
+	open_conn(v, &plain_opts);
+	advance(v, 100 * MS);
+	no_out(v);
+	nh.flags = 0;
+	tcp_nexthop_set(v->e, 0, &nh); /* resolved */
+	assert_int_equal(next_out(v)->s.flags, SYN);
+	no_out(v);
+	advance(v, 990 * MS);
+	no_out(v);
+	advance(v, 20 * MS); /* RFC 6298 2.1: a second from then */
+	assert_int_equal(next_out(v)->s.flags, SYN);
+	env_free(v);
+}
+
+static void failed_neighbour_ends_a_handshake(void **state)
+{
+	struct env *v = env_new(NULL);
+	struct tcp_nexthop nh = nexthop(7, TCP_VLAN_NONE, 1500, TCP_NH_DEAD);
+
+	open_conn(v, &plain_opts);
+	drop_out(v);
+	tcp_nexthop_set(v->e, 0, &nh); /* no neighbour: wait */
+	no_event(v);
+	nh.flags |= TCP_NH_FAILED; /* nor will there be one */
+	tcp_nexthop_set(v->e, 0, &nh);
+	expect_event(v, TCP_EV_UNREACH, 3 << 8 | 1);
+	no_out(v);
+	env_free(v);
+}
+
+/* A connection that is up waits as long as TCP does, and then says why (RFC 1122 4.2.3.9). */
+static void time_out_at_a_dead_nexthop_is_unreachable(void **state)
+{
+	struct tcp_opts o = plain_opts;
+	struct tcp_nexthop nh = nexthop(7, TCP_VLAN_NONE, 1500, TCP_NH_DEAD | TCP_NH_FAILED);
+	struct env *v;
+
+	o.rtx_timeout_ms = 10000;
+	v = established(&o);
+	tcp_nexthop_set(v->e, 0, &nh);
+	send_records(v, 1, 100);
+	advance(v, 9 * SECOND);
+	no_event(v);
+	advance(v, 30 * SECOND);
+	expect_event(v, TCP_EV_UNREACH, 3 << 8 | 1);
+	no_out(v);
 	env_free(v);
 }
 
@@ -553,6 +648,11 @@ int main(void)
 		cmocka_unit_test(update_changes_nexthop_and_dscp),
 		cmocka_unit_test(cleared_nexthop_is_a_dead_link),
 		cmocka_unit_test(shrunk_mss_cuts_what_is_under_way),
+		cmocka_unit_test(update_to_a_smaller_mtu_cuts_too),
+		cmocka_unit_test(update_from_a_dead_nexthop_sends),
+		cmocka_unit_test(syn_waits_for_the_neighbour),
+		cmocka_unit_test(failed_neighbour_ends_a_handshake),
+		cmocka_unit_test(time_out_at_a_dead_nexthop_is_unreachable),
 		cmocka_unit_test(unreach_ends_a_handshake),
 		cmocka_unit_test(unreach_does_not_end_a_connection),
 		cmocka_unit_test(path_mtu),

@@ -38,7 +38,9 @@ static struct cmd_ret nexthop_check_set(struct rnic *dev, const struct ornic_cmd
 
 	if (le32_to_cpu(c->index) >= RNIC_MAX_NEXTHOP)
 		return CMD_BAD(NUMBER, struct ornic_cmd_set_nexthop, index);
-	if (flags & ~(ORNIC_NHF_VLAN | ORNIC_NHF_LOOP | ORNIC_NHF_DEAD))
+	if (flags & ~(ORNIC_NHF_VLAN | ORNIC_NHF_LOOP | ORNIC_NHF_DEAD | ORNIC_NHF_FAILED))
+		return CMD_BAD(FIELD, struct ornic_cmd_set_nexthop, flags);
+	if (flags & ORNIC_NHF_FAILED && !(flags & ORNIC_NHF_DEAD))
 		return CMD_BAD(FIELD, struct ornic_cmd_set_nexthop, flags);
 	if (flags & ORNIC_NHF_VLAN ? (tci & 0xfff) > CONN_MAX_VLAN : tci)
 		return CMD_BAD(FIELD, struct ornic_cmd_set_nexthop, vlan_tci);
@@ -57,7 +59,8 @@ struct cmd_ret conn_cmd_set_nexthop(struct rnic *dev, const void *cmd)
 		.vlan = TCP_VLAN_NONE,
 		.mtu = le16_to_cpu(c->mtu),
 		.flags = (flags & ORNIC_NHF_LOOP ? TCP_NH_LOOP : 0) |
-			 (flags & ORNIC_NHF_DEAD ? TCP_NH_DEAD : 0),
+			 (flags & ORNIC_NHF_DEAD ? TCP_NH_DEAD : 0) |
+			 (flags & ORNIC_NHF_FAILED ? TCP_NH_FAILED : 0),
 	};
 	struct nexthop *n;
 

@@ -649,18 +649,17 @@ void tcp_conn_free(struct tcp_conn *c)
 int tcp_update(struct tcp_conn *c, uint32_t nexthop, uint8_t dscp)
 {
 	struct tcp_engine *e = c->e;
+	bool was_dead;
 
 	if (c->terminal || c->freed)
 		return -EPIPE;
 	if (dscp > 63 || nexthop >= e->cfg.max_nexthops || !e->nexthops[nexthop].valid)
 		return -EINVAL;
 	engine_enter(e);
+	was_dead = nexthop_dead(&e->nexthops[c->nexthop]);
 	c->nexthop = nexthop;
 	c->opts.dscp = dscp;
-	c->pmtu = UINT32_MAX;
-	tmpl_build(c);
-	tcp_conn_set_mss(c);
-	tcp_conn_schedule(c);
+	path_changed(c, was_dead);
 	engine_leave(e);
 	return 0;
 }

@@ -399,28 +399,33 @@ bool challenge_allowed(struct tcp_engine *e, struct tcp_conn *c)
 
 /* ---------------------------------------------------------------- next hops */
 
-static void nexthop_changed(struct tcp_engine *e, uint32_t idx)
+static void nexthop_changed(struct tcp_engine *e, uint32_t idx, bool was_dead)
 {
+	bool failed = e->nexthops[idx].nh.flags & TCP_NH_FAILED;
+
 	for (uint32_t i = 0; i < e->cfg.max_conns; i++) {
 		struct tcp_conn *c = e->conns[i];
 
 		if (!c || c->terminal || c->nexthop != idx)
 			continue;
-		c->pmtu = UINT32_MAX;
-		tmpl_build(c);
-		tcp_conn_set_mss(c);
-		tcp_conn_schedule(c);
+		if (failed && c->state == TCPS_SYN_SENT)
+			tcp_conn_terminal(c, TCP_EV_UNREACH, unreach_info(c));
+		else
+			path_changed(c, was_dead);
 	}
 }
 
 int tcp_nexthop_set(struct tcp_engine *e, uint32_t idx, const struct tcp_nexthop *nh)
 {
+	bool was_dead;
+
 	if (idx >= e->cfg.max_nexthops || nh->mtu < 68)
 		return -EINVAL;
 	engine_enter(e);
+	was_dead = nexthop_dead(&e->nexthops[idx]);
 	e->nexthops[idx].valid = true;
 	e->nexthops[idx].nh = *nh;
-	nexthop_changed(e, idx);
+	nexthop_changed(e, idx, was_dead);
 	engine_leave(e);
 	return 0;
 }

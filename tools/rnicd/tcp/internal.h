@@ -486,6 +486,11 @@ struct nexthop_slot {
 	struct tcp_nexthop nh;
 };
 
+static inline bool nexthop_dead(const struct nexthop_slot *s)
+{
+	return !s->valid || s->nh.flags & TCP_NH_DEAD;
+}
+
 struct loop_queue {
 	uint8_t *mem;
 	uint32_t size;
@@ -663,6 +668,8 @@ void rto_fired(struct tcp_conn *c);
 void pto_fired(struct tcp_conn *c);
 void reo_fired(struct tcp_conn *c);
 void pmtu_shrunk(struct tcp_conn *c);
+uint32_t unreach_info(const struct tcp_conn *c);
+void path_changed(struct tcp_conn *c, bool was_dead);
 void persist_fired(struct tcp_conn *c);
 void tx_timer_update(struct tcp_conn *c, bool restart);
 void rtt_sample(struct tcp_conn *c, uint64_t rtt);

@@ -306,7 +306,7 @@ static int emit_frame(struct tcp_conn *c, const struct emit *m, uint32_t gso)
 		meta.flags |= TCP_TX_GSO;
 		meta.gso_size = (uint16_t)gso;
 	}
-	if (nh->valid && !(nh->nh.flags & TCP_NH_DEAD)) /* else it is lost, as on a dead link */
+	if (!nexthop_dead(nh)) /* else it is lost, as on a dead link */
 		rc = engine_xmit(e, e->iov, cnt, &meta, loop);
 	if (!rc)
 		emit_acked(c, m);

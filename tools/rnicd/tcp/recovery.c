@@ -687,8 +687,19 @@ void tx_timer_update(struct tcp_conn *c, bool restart)
 		arm(c, TXT_RTO, rto);
 }
 
+/* "Host unreachable", as ICMP would have it (RFC 792) */
+uint32_t unreach_info(const struct tcp_conn *c)
+{
+	return 3u << 8 | 1u;
+}
+
+/* RFC 1122 4.2.3.9: what is known about the reason goes to the user */
 static void give_up(struct tcp_conn *c, enum tcp_timer_kind kind)
 {
+	if (nexthop_dead(&c->e->nexthops[c->nexthop])) {
+		tcp_conn_terminal(c, TCP_EV_UNREACH, unreach_info(c));
+		return;
+	}
 	if (kind != TCP_TIMEOUT_SYN || c->state == TCPS_SYN_RCVD)
 		send_rst(c);
 	tcp_conn_terminal(c, TCP_EV_TIMEOUT, kind);
@@ -831,5 +842,41 @@ void pmtu_shrunk(struct tcp_conn *c)
 		return;
 	if (c->ca == CA_OPEN)
 		enter_recovery(c, false);
+	tcp_conn_schedule(c);
+}
+
+/*
+ * There is a way again: what was sent into the void goes out now, not when a timer that was backed
+ * off expires. It counts neither as a retry nor as a sign of congestion beyond the loss itself.
+ */
+static void path_back(struct tcp_conn *c)
+{
+	c->backoff = 0;
+	if (c->txt == TXT_SYN) {
+		c->syn_sent -= !!c->syn_sent;
+		send_syn(c);
+	} else if (in_flight(c)) {
+		enter_loss(c);
+		arm(c, TXT_RTO, rto_now(c));
+	} else if (c->txt == TXT_PERSIST) {
+		arm(c, TXT_PERSIST, 0);
+	}
+}
+
+/**
+ * path_changed - the next hop is another, or its addresses, its MTU or its life are
+ * @was_dead: there was none before
+ */
+void path_changed(struct tcp_conn *c, bool was_dead)
+{
+	uint32_t old = c->emss;
+
+	c->pmtu = UINT32_MAX;
+	tmpl_build(c);
+	tcp_conn_set_mss(c);
+	if (was_dead && !nexthop_dead(&c->e->nexthops[c->nexthop]))
+		path_back(c);
+	else if (c->emss < old)
+		pmtu_shrunk(c);
 	tcp_conn_schedule(c);
 }

@@ -387,8 +387,9 @@ void tcp_tx_ready(struct tcp_engine *engine);
 
 /* ---------------------------------------------------------------- next hops */
 
-#define TCP_NH_LOOP 0x1u /* one of the RNIC's own addresses: frames go back in, not to the wire */
-#define TCP_NH_DEAD 0x2u /* no neighbour at present: what is sent is lost, timers run on */
+#define TCP_NH_LOOP   0x1u /* one of the RNIC's own addresses: frames go back in, not to the wire */
+#define TCP_NH_DEAD   0x2u /* no neighbour at present: what is sent is lost, timers run on */
+#define TCP_NH_FAILED 0x4u /* nobody answers there; with DEAD */
 
 /**
  * struct tcp_nexthop - link layer of a destination
@@ -406,6 +407,9 @@ struct tcp_nexthop {
 
 /**
  * tcp_nexthop_set - define or change an entry; its live connections follow at once
+ *
+ * When there is a way again, what is unacknowledged goes out at once. TCP_NH_FAILED ends
+ * connections in SYN-SENT with TCP_EV_UNREACH.
  *
  * Return: 0, -EINVAL (index, MTU).
  */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Registers, enable and reset, the command queue's rings, doorbells, VMMs that come and go. */
+#include <linux/pci_regs.h>
+
 #include "drv.h"
 
 static u64 all_ones(unsigned int size)
@@ -335,13 +337,28 @@ static void no_bus_master(void)
 static void removed(void)
 {
 	struct drv *d = drv_plain();
-	char *s = drv_ctl(d, "removed yes");
+	char *s;
 
+	make_objects(d);
+	s = drv_ctl(d, "removed yes");
 	CHECK(!strcmp(s, "ok\n"));
 	free(s);
 	CHECK_EQ(drv_reg(d, ORNIC_REG_STATUS), 0xffffffff);
+	/* What the guest does to get rid of it is not seen. */
+	CHECK_EQ(vc_pci_enable(d->c, false), 0);
+	CHECK_EQ(vc_read16(d->c, VC_REGION_CONFIG, PCI_COMMAND), 0xffff);
 	free(drv_ctl(d, "removed no"));
+	/* Power on: a guest has to write what it wants. */
+	CHECK_EQ(vc_read16(d->c, VC_REGION_CONFIG, PCI_COMMAND), 0);
 	CHECK_EQ(drv_reg(d, ORNIC_REG_MAGIC), ORNIC_MAGIC);
+	CHECK_EQ(drv_reg(d, ORNIC_REG_CONTROL), 0);
+	CHECK_EQ(drv_reg(d, ORNIC_REG_CMDQ_CFG), 0);
+	CHECK_EQ(vc_pci_enable(d->c, true), 0);
+	CHECK(vc_msix_enable(d->c, drv_reg(d, ORNIC_REG_VECTORS)) >= 0);
+	drv_enable(d);
+	vc_msix_wait(d->c, 0, 0);
+	check_no_objects(d);
+	CHECK(vc_msix_wait(d->c, 0, 1000) > 0);
 }
 
 static void stuck_command(void)

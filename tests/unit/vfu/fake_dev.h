@@ -24,7 +24,7 @@ struct fake {
 	struct loop *loop;
 	struct vfu_dev *dev;
 	struct vfu_client *c;
-	int resets[3]; /* by kind */
+	int resets[4]; /* by kind */
 	int attached, detached;
 	int bm_on, bm_off;
 	u32 n_reads, n_writes;

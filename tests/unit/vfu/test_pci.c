@@ -358,18 +358,32 @@ static void test_removed(void **state)
 	unsigned int exp = vc_find_cap(f.c, PCI_CAP_ID_EXP);
 
 	assert_int_equal(vc_pci_enable(f.c, true), 0);
+	assert_int_equal(vc_msix_enable(f.c, 4), 0);
 	vfu_set_removed(f.dev, true);
+	assert_int_equal(f.resets[VFU_RESET_REMOVED], 1);
 	assert_int_equal(vc_read32(f.c, 0, 0), 0xffffffff);
 	assert_int_equal(vc_read32(f.c, CFG, 0), 0xffffffff);
 	f.n_writes = 0;
 	vc_write32(f.c, 0, 0, 1);
 	vc_write16(f.c, CFG, exp + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR);
 	assert_int_equal(f.n_writes, 0);
+	vc_write16(f.c, CFG, PCI_COMMAND, PCI_COMMAND_MASTER);
 	assert_int_equal(f.resets[VFU_RESET_FLR], 0);
 	assert_false(dma_enabled(vfu_dma(f.dev)));
+	vfu_set_removed(f.dev, true);
+	assert_int_equal(f.resets[VFU_RESET_REMOVED], 1);
+	/* It comes back as after power on, whatever was written in between. */
 	vfu_set_removed(f.dev, false);
+	assert_int_equal(f.resets[VFU_RESET_REMOVED], 1);
 	assert_int_equal(vc_read32(f.c, CFG, 0), 0x0e571234);
+	assert_int_equal(vc_read16(f.c, CFG, PCI_COMMAND), 0);
+	assert_false(dma_enabled(vfu_dma(f.dev)));
+	assert_false(vfu_msix_enabled(f.dev));
+	assert_int_equal(vc_pci_enable(f.c, true), 0);
 	assert_true(dma_enabled(vfu_dma(f.dev)));
+	assert_int_equal(vc_msix_enable(f.c, 4), 0);
+	assert_true(vfu_msix_raise(f.dev, 2));
+	assert_int_equal(vc_msix_wait(f.c, 2, 100), 1);
 }
 
 static void test_bad_config(void **state)

@@ -332,6 +332,7 @@ static void rnic_vfu_reset(void *priv, enum vfu_reset kind)
 		[VFU_RESET_FLR] = "function level reset",
 		[VFU_RESET_DEVICE] = "machine reset",
 		[VFU_RESET_LOST] = "the VMM went",
+		[VFU_RESET_REMOVED] = "removed",
 	};
 
 	log_debug("reset: %s", name[kind]);

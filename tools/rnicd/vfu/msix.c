@@ -61,8 +61,7 @@ void vfu_msix_drop_fds(struct vfu_dev *dev)
 
 static bool may_deliver(const struct vfu_dev *dev)
 {
-	return dev->bus_master && pci_msix_on(&dev->pci) && !pci_msix_masked(&dev->pci) &&
-	       !dev->removed;
+	return dev->bus_master && pci_msix_on(&dev->pci) && !pci_msix_masked(&dev->pci);
 }
 
 /* A full counter means that a signal is pending anyway. */

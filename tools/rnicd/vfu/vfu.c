@@ -147,7 +147,7 @@ const struct vfu_stats *vfu_stats(const struct vfu_dev *dev)
 
 void vfu_update_bus_master(struct vfu_dev *dev)
 {
-	bool on = pci_bus_master(&dev->pci) && dev->conn.fd >= 0 && !dev->removed;
+	bool on = pci_bus_master(&dev->pci) && dev->conn.fd >= 0;
 
 	if (on == dev->bus_master)
 		return;
@@ -168,11 +168,17 @@ void vfu_do_reset(struct vfu_dev *dev, enum vfu_reset kind)
 	vfu_msix_reset(dev);
 }
 
+/*
+ * A card that is pulled out loses all it knows, so it comes back as after power
+ * on. The VMM noted what the guest wrote in between, and it is for the guest to
+ * write it anew: with old values still here it would find, say, bus mastering on
+ * and leave it off in the VMM, which then delivers no MSI.
+ */
 void vfu_set_removed(struct vfu_dev *dev, bool removed)
 {
+	if (removed && !dev->removed)
+		vfu_do_reset(dev, VFU_RESET_REMOVED);
 	dev->removed = removed;
-	vfu_update_bus_master(dev);
-	vfu_msix_flush(dev);
 }
 
 /* ---- regions ---- */

@@ -23,6 +23,7 @@ enum vfu_reset {
 	VFU_RESET_FLR, /* guest wrote Initiate Function Level Reset */
 	VFU_RESET_DEVICE, /* VMM reset the machine (VFIO_USER_DEVICE_RESET) */
 	VFU_RESET_LOST, /* the VMM is gone; its memory goes right after */
+	VFU_RESET_REMOVED, /* vfu_set_removed() */
 };
 
 /*
@@ -125,7 +126,10 @@ bool vfu_msix_raise(struct vfu_dev *dev, unsigned int vector);
 unsigned int vfu_msix_count(const struct vfu_dev *dev);
 bool vfu_msix_enabled(const struct vfu_dev *dev);
 
-/* For the fault "removed": all reads answer all-ones and writes vanish. */
+/*
+ * For the fault "removed": the device is reset, and from then on all reads
+ * answer all-ones and writes vanish, until it comes back in the state of power on.
+ */
 void vfu_set_removed(struct vfu_dev *dev, bool removed);
 
 const struct vfu_stats *vfu_stats(const struct vfu_dev *dev);

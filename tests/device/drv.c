@@ -246,6 +246,19 @@ u64 drv_stat(struct drv *d, enum ornic_stat stat)
 	return get_le64(drv_ptr(d, buf, 8));
 }
 
+u64 drv_ctl_stat(struct drv *d, const char *name)
+{
+	char *s = drv_ctl(d, "stats"), *line = strstr(s, name);
+	size_t len = strlen(name);
+	u64 val;
+
+	if (!line || (line != s && line[-1] != '\n') || line[len] != ' ')
+		test_fail(__FILE__, __LINE__, "no counter %s", name);
+	val = strtoull(line + len, NULL, 10);
+	free(s);
+	return val;
+}
+
 /* ---- memory and registers ---- */
 
 u64 drv_alloc(struct drv *d, u64 len)

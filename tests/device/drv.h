@@ -104,6 +104,8 @@ bool drv_stop_all(void);
 /* Text of the control socket's answer; freed by the caller. */
 char *drv_ctl(struct drv *d, const char *line);
 u64 drv_stat(struct drv *d, enum ornic_stat stat);
+/* A number by its name in the control socket's "stats". */
+u64 drv_ctl_stat(struct drv *d, const char *name);
 
 /* ---- memory and registers ---- */
 

@@ -446,6 +446,73 @@ static void rdma_corrupt(void)
 	rdma_lossy("corrupt 10");
 }
 
+/* Segments that come in another order, or late: the transfer is whole, and the counters tell. */
+static void rdma_displaced(const char *fault, const char *counter)
+{
+	u32 i;
+
+	pair_start(&a, &b, 1500);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_NONE);
+	free(drv_ctl(b.d, fault));
+	for (i = 0; i < 4; i++) {
+		fill(&a, 0, 200000, i);
+		post_remote(&a, ORNIC_WR_WRITE, 0, 300000, 200000);
+		end_cqe(&a, ORNIC_WR_WRITE, i, ORNIC_CQE_OK);
+		check_same(0, 300000, 200000);
+	}
+	CHECK(drv_ctl_stat(b.d, counter) > 0);
+	CHECK_EQ(drv_ctl_stat(b.d, "fault_lost"), 0);
+	CHECK(drv_stat(b.d, ORNIC_STAT_TCP_OOO) > 0);
+	CHECK_EQ(drv_stat(b.d, ORNIC_STAT_IW_RX_CRC), 0);
+}
+
+static void rdma_reorder(void)
+{
+	rdma_displaced("reorder 50", "fault_reordered");
+}
+
+static void rdma_delay(void)
+{
+	rdma_displaced("delay 20 5", "fault_delayed");
+}
+
+/* A wrong CRC on the wire ends the connection by a Terminate that says so. */
+static void rdma_bad_crc(void)
+{
+	u8 slot[ORNIC_TEQ_SLOT_SIZE];
+	struct ornic_aeqe e;
+
+	pair_start(&a, &b, 1500);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_NONE);
+	fill(&a, 0, 4000, 1);
+	post_remote(&a, ORNIC_WR_WRITE, 0, 300000, 4000);
+	end_cqe(&a, ORNIC_WR_WRITE, 0, ORNIC_CQE_OK);
+	free(drv_ctl(a.d, "bad-crc 1"));
+	post_remote(&a, ORNIC_WR_WRITE, 0, 320000, 1000);
+	CHECK(drv_eq_next(b.d, &b.async, &e, NULL, 2000));
+	CHECK_EQ(le32_to_cpu(e.number), END_QP);
+	/* RFC 5040 4.8 and RFC 5044 8: layer LLP, type MPA, code 2 is the CRC. */
+	CHECK_EQ(e.term[0], 0x20);
+	CHECK_EQ(e.term[1], 0x02);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_TERM_RCVD, END_CONN, slot);
+	CHECK_EQ(slot[0], 0x20);
+	CHECK_EQ(slot[1], 0x02);
+	CHECK_EQ(drv_ctl_stat(a.d, "fault_bad_crc"), 1);
+	CHECK_EQ(drv_stat(b.d, ORNIC_STAT_IW_RX_CRC), 1);
+	CHECK_EQ(*(u8 *)drv_ptr(b.d, b.buf + 320000, 1), 0);
+}
+
+/* Without CRCs the field means nothing: there is nothing to make wrong. */
+static void rdma_bad_crc_off(void)
+{
+	pair_start(&a, &b, 1500);
+	pair_rdma(&a, &b, 0, ORNIC_RTR_NONE);
+	free(drv_ctl(a.d, "bad-crc 1"));
+	post_remote(&a, ORNIC_WR_WRITE, 0, 300000, 4000);
+	end_cqe(&a, ORNIC_WR_WRITE, 0, ORNIC_CQE_OK);
+	CHECK_EQ(drv_ctl_stat(a.d, "fault_bad_crc"), 0);
+}
+
 /* Graceful: CLOSING finishes the SQ, FINs both ways. */
 static void rdma_close(void)
 {
@@ -637,6 +704,10 @@ static const struct test tests[] = {
 	{"rtr", rtr},
 	{"rdma_loss", rdma_loss},
 	{"rdma_corrupt", rdma_corrupt},
+	{"rdma_reorder", rdma_reorder},
+	{"rdma_delay", rdma_delay},
+	{"rdma_bad_crc", rdma_bad_crc},
+	{"rdma_bad_crc_off", rdma_bad_crc_off},
 	{"rdma_close", rdma_close},
 	{"rdma_abort_cmd", rdma_abort_cmd},
 	{"rdma_abort_destroy", rdma_abort_destroy},

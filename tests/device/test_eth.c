@@ -701,6 +701,132 @@ static void link_flap(void)
 }
 
 /* Rings destroyed under way: nothing is touched afterwards. */
+/* ---- faults on the way in ---- */
+
+static void put_numbered(u8 n)
+{
+	u8 f[100];
+
+	memset(f, n, sizeof(f));
+	eth_hdr(f, d->mac, 0x88b5);
+	wire_put(f, sizeof(f));
+}
+
+static void expect_numbered(u8 n)
+{
+	struct ornic_rx_comp c;
+	u8 buf[BUF_SIZE];
+
+	CHECK(rx_next(&c, buf, 1000));
+	CHECK_EQ(le32_to_cpu(c.len), 100);
+	CHECK_EQ(buf[99], n);
+}
+
+static void expect_nothing(int ms)
+{
+	struct ornic_rx_comp c;
+	u8 buf[BUF_SIZE];
+
+	CHECK(!rx_next(&c, buf, ms));
+}
+
+static void fault_reorder(void)
+{
+	start();
+	rx_post(DEPTH, BUF_SIZE);
+	free(drv_ctl(d, "reorder 1000"));
+	put_numbered(1);
+	put_numbered(2);
+	put_numbered(3);
+	put_numbered(4);
+	expect_numbered(2);
+	expect_numbered(1);
+	expect_numbered(4);
+	expect_numbered(3);
+	/* One that nothing overtakes is not kept for ever. */
+	put_numbered(5);
+	expect_numbered(5);
+	CHECK_EQ(drv_ctl_stat(d, "fault_reordered"), 3);
+	free(drv_ctl(d, "reorder 0"));
+	put_numbered(6);
+	put_numbered(7);
+	expect_numbered(6);
+	expect_numbered(7);
+	CHECK_EQ(drv_ctl_stat(d, "fault_reordered"), 3);
+}
+
+static void fault_delay(void)
+{
+	u32 i;
+
+	start();
+	rx_post(DEPTH, BUF_SIZE);
+	free(drv_ctl(d, "delay 1000 100"));
+	put_numbered(1);
+	put_numbered(2);
+	expect_nothing(20);
+	free(drv_ctl(d, "delay 0"));
+	put_numbered(3);
+	expect_numbered(3);
+	expect_numbered(1);
+	expect_numbered(2);
+	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 2);
+	/* Those that are held are bounded in number, and lost when the link goes. */
+	free(drv_ctl(d, "delay 1000 300"));
+	for (i = 0; i < 300; i++)
+		put_numbered(4);
+	drv_flush(d);
+	for (i = 0; i < 100 && drv_ctl_stat(d, "fault_lost") < 44; i++)
+		drv_sleep_ms(5);
+	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 2 + 256);
+	CHECK_EQ(drv_ctl_stat(d, "fault_lost"), 44);
+	free(drv_ctl(d, "link down"));
+	free(drv_ctl(d, "link up"));
+	expect_nothing(400);
+}
+
+/* A reset loses them, too: they belong to the life before it. */
+static void fault_delay_reset(void)
+{
+	start();
+	rx_post(DEPTH, BUF_SIZE);
+	free(drv_ctl(d, "delay 1000 200"));
+	put_numbered(1);
+	drv_sleep_ms(20);
+	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 1);
+	free(drv_ctl(d, "delay 0"));
+	drv_reset(d);
+	drv_enable(d);
+	rx = make_ring(ORNIC_CMD_CREATE_RXQ, rx_vector);
+	rx_pi = 0;
+	rx_ci = 0;
+	rx_post(DEPTH, BUF_SIZE);
+	set_port(1, 1500);
+	expect_nothing(300);
+	put_numbered(2);
+	expect_numbered(2);
+}
+
+static void fault_args(void)
+{
+	static const char *const bad[] = {"reorder",	   "reorder 1001", "delay",
+					  "delay 10 0",	   "delay 10 x",   "delay 1001 5",
+					  "delay 1 10001", "bad-crc",	   "bad-crc -1"};
+	char *s;
+	u32 i;
+
+	start();
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		s = drv_ctl(d, bad[i]);
+		if (strncmp(s, "error: give ", 12))
+			test_fail(__FILE__, __LINE__, "'%s': %s", bad[i], s);
+		free(s);
+	}
+	rx_post(1, BUF_SIZE);
+	put_numbered(1);
+	expect_numbered(1);
+}
+
 static void destroy_busy(void)
 {
 	struct ornic_rx_comp c;
@@ -757,7 +883,9 @@ static const struct test tests[] = {
 	{"rx_buffers", rx_buffers},   {"rx_bad", rx_bad},
 	{"rx_irq", rx_irq},	      {"demux", demux},
 	{"link_flap", link_flap},     {"destroy_busy", destroy_busy},
-	{"capture", capture},
+	{"capture", capture},	      {"fault_reorder", fault_reorder},
+	{"fault_delay", fault_delay}, {"fault_delay_reset", fault_delay_reset},
+	{"fault_args", fault_args},
 };
 
 int main(int argc, char **argv)

@@ -12,6 +12,9 @@
 #include "iwarp/iwarp.h"
 #include "nic/nic.h"
 
+#define DELAY_MS_DEFAULT 20
+#define DELAY_MS_MAX	 10000
+
 /* Each returns NULL or what is wrong. */
 struct ctl_cmd {
 	const char *name;
@@ -21,6 +24,18 @@ struct ctl_cmd {
 };
 
 static const char *cmd_help(struct ctl *ctl, char *args, FILE *out);
+
+static void stats_faults(const struct rnic *dev, FILE *out)
+{
+	const struct rx_faults *f = &dev->rx_faults;
+
+	fprintf(out,
+		"fault_lost %" PRIu64 "\nfault_corrupted %" PRIu64 "\nfault_reordered %" PRIu64
+		"\n",
+		(uint64_t)f->lost, (uint64_t)f->corrupted, (uint64_t)f->reordered);
+	fprintf(out, "fault_delayed %" PRIu64 "\nfault_bad_crc %" PRIu64 "\n", (uint64_t)f->delayed,
+		(uint64_t)dev->bad_crc_sent);
+}
 
 static const char *cmd_stats(struct ctl *ctl, char *args, FILE *out)
 {
@@ -38,6 +53,7 @@ static const char *cmd_stats(struct ctl *ctl, char *args, FILE *out)
 		"vfu_attaches %" PRIu64 "\nvfu_msix_sent %" PRIu64 "\nvfu_msix_pended %" PRIu64
 		"\n",
 		(uint64_t)v->attaches, (uint64_t)v->msix_sent, (uint64_t)v->msix_pended);
+	stats_faults(ctl->dev, out);
 	return NULL;
 }
 
@@ -165,6 +181,16 @@ static const char *cmd_drop_irq(struct ctl *ctl, char *args, FILE *out)
 	return NULL;
 }
 
+static const char *cmd_bad_crc(struct ctl *ctl, char *args, FILE *out)
+{
+	u64 n;
+
+	if (!parse_number(args, UINT64_MAX, &n))
+		return "give the number of FPDUs";
+	ctl->dev->bad_crc = n;
+	return NULL;
+}
+
 static const char *cmd_cmdq(struct ctl *ctl, char *args, FILE *out)
 {
 	if (strcmp(args, "stuck") && strcmp(args, "run"))
@@ -194,12 +220,30 @@ static const char *set_permille(u32 *to, const char *args)
 
 static const char *cmd_loss(struct ctl *ctl, char *args, FILE *out)
 {
-	return set_permille(&ctl->dev->rx_loss, args);
+	return set_permille(&ctl->dev->rx_faults.loss, args);
 }
 
 static const char *cmd_corrupt(struct ctl *ctl, char *args, FILE *out)
 {
-	return set_permille(&ctl->dev->rx_corrupt, args);
+	return set_permille(&ctl->dev->rx_faults.corrupt, args);
+}
+
+static const char *cmd_reorder(struct ctl *ctl, char *args, FILE *out)
+{
+	return set_permille(&ctl->dev->rx_faults.reorder, args);
+}
+
+static const char *cmd_delay(struct ctl *ctl, char *args, FILE *out)
+{
+	char *ms = strchr(args, ' ');
+	u64 val = DELAY_MS_DEFAULT;
+
+	if (ms)
+		*ms++ = 0;
+	if (ms && (!parse_number(ms, DELAY_MS_MAX, &val) || !val))
+		return "give a time from 1 to 10000 ms";
+	ctl->dev->rx_faults.delay_ms = (u32)val;
+	return set_permille(&ctl->dev->rx_faults.delay, args);
 }
 
 /* ---- table ---- */
@@ -212,6 +256,10 @@ static const struct ctl_cmd cmds[] = {
 	{"link", "up|down", "take the Ethernet link away", cmd_link},
 	{"loss", "N", "lose N of 1000 frames from the wire", cmd_loss},
 	{"corrupt", "N", "change a byte in N of 1000 frames from the wire", cmd_corrupt},
+	{"reorder", "N", "let the next frame overtake N of 1000 frames from the wire", cmd_reorder},
+	{"delay", "N [MS]", "let N of 1000 frames from the wire come MS (20) milliseconds late",
+	 cmd_delay},
+	{"bad-crc", "N", "send the next N FPDUs with a wrong CRC", cmd_bad_crc},
 	{"fatal", "", "stop with a fatal error until the driver resets the device", cmd_fatal},
 	{"drop-irq", "N", "swallow the next N interrupts", cmd_drop_irq},
 	{"cmdq", "stuck|run", "execute no commands, or go on", cmd_cmdq},

@@ -120,6 +120,7 @@ void rnic_reset(struct rnic *dev)
 	/* A fault that was asked for ends with the device's life before the reset. */
 	dev->cmdq_stuck = false;
 	dev->irq_drop = 0;
+	dev->bad_crc = 0;
 	if (rnic_new_tcp(dev)) {
 		log_err("out of memory in reset");
 		abort();

@@ -76,6 +76,28 @@ struct rnic_regs {
 };
 
 /**
+ * struct rx_faults - what happens to frames from the wire (nic/fault.c)
+ * @loss: this many of 1000 are lost
+ * @corrupt: have one byte changed
+ * @reorder: come after the next one
+ * @delay: come @delay_ms late
+ * @seed: state of the random numbers
+ * @lost: frames so far, for each fault; those for which nothing could be held are lost, too
+ */
+struct rx_faults {
+	u32 loss;
+	u32 corrupt;
+	u32 reorder;
+	u32 delay;
+	u32 delay_ms;
+	u32 seed;
+	u64 lost;
+	u64 corrupted;
+	u64 reordered;
+	u64 delayed;
+};
+
+/**
  * struct rnic - the device
  * @stats: counters, `dev->stats[ORNIC_STAT_IW_RX_FPDU]++`; zeroed by reset. The TCP engine's and
  *the wire's are added at query time
@@ -116,9 +138,9 @@ struct rnic {
 	/* Faults asked for on the control socket (ctl/). */
 	u64 irq_drop; /* that many interrupts are swallowed */
 	bool cmdq_stuck;
-	u32 rx_loss; /* of 1000 frames from the wire */
-	u32 rx_corrupt;
-	u32 fault_seed;
+	u64 bad_crc; /* that many FPDUs are sent with a wrong CRC */
+	u64 bad_crc_sent;
+	struct rx_faults rx_faults;
 };
 
 /* Opens the wire too. NULL with errno set and a sentence in @err. */

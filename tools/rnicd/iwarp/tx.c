@@ -277,15 +277,22 @@ static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc
 
 static int put_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
 {
-	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), crc;
+	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), crc, n;
+	struct rnic *dev = qp->dev;
 	int ret;
 
 	put_be16(p, (u16)(hdr + s->plen));
 	crc = qp->crc ? crc32c(0, p, MPA_HDR_LEN + hdr) : 0;
 	ret = put_payload(qp, s, p + MPA_HDR_LEN + hdr, qp->crc ? &crc : NULL);
-	if (!ret)
-		mpa_finish(p, hdr + s->plen, crc, qp->crc);
-	return ret;
+	if (ret)
+		return ret;
+	n = mpa_finish(p, hdr + s->plen, crc, qp->crc);
+	if (unlikely(dev->bad_crc) && qp->crc) {
+		dev->bad_crc--;
+		dev->bad_crc_sent++;
+		p[n - 1] ^= 0xff;
+	}
+	return 0;
 }
 
 int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len,

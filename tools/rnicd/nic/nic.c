@@ -12,7 +12,11 @@
 int nic_init(struct rnic *dev)
 {
 	dev->nic = calloc(1, sizeof(*dev->nic));
-	return dev->nic ? 0 : -ENOMEM;
+	if (!dev->nic)
+		return -ENOMEM;
+	dev->nic->dev = dev;
+	nic_fault_init(dev);
+	return 0;
 }
 
 static void ring_delete(struct rnic *dev, struct eth_ring **slot)
@@ -35,6 +39,7 @@ void nic_reset(struct rnic *dev)
 		ring_delete(dev, &nic->txq[i]);
 	for (i = 0; i < RNIC_MAX_RXQ; i++)
 		ring_delete(dev, &nic->rxq[i]);
+	nic_fault_drop(dev);
 	nic->tx_blocked = false;
 	nic->mode = 0;
 	nic->nmc = 0;
@@ -80,10 +85,12 @@ static void nic_writable(void *priv)
 
 static void nic_link(void *priv, bool up)
 {
+	if (!up)
+		nic_fault_drop(priv);
 	eq_device_event(priv, ORNIC_ASYNC_LINK, up);
 }
 
-static void nic_rx_done(void *priv)
+void nic_rx_done(void *priv)
 {
 	struct rnic *dev = priv;
 	u32 i;

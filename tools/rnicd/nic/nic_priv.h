@@ -38,18 +38,25 @@ struct eth_ring {
 
 /**
  * struct nic - Ethernet port
+ * @dev: whose it is
  * @tx_blocked: the wire is full; transmission goes on when it is writable
  * @mode: ORNIC_RXM_*
  * @mc: addresses that pass the filter, 6 bytes in the low end of each
+ * @held: frames that a fault holds back, in the order of their time
+ * @held_timer: the first one's
  * @buf: one frame, for what cannot be done in place
  */
 struct nic {
+	struct rnic *dev;
 	struct eth_ring *txq[RNIC_MAX_TXQ];
 	struct eth_ring *rxq[RNIC_MAX_RXQ];
 	bool tx_blocked;
 	u32 mode;
 	u32 nmc;
 	u64 mc[RNIC_MAX_MC];
+	struct list_head held;
+	u32 nheld;
+	struct loop_timer held_timer;
 	u8 buf[WIRE_GSO_MAX_FRAME + 64];
 };
 
@@ -60,5 +67,23 @@ bool eth_set_pi(struct eth_ring *r, u32 pi);
 
 bool nic_tx_run(struct rnic *dev, struct eth_ring *r);
 void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta);
+/* The same behind the faults. */
+void nic_rx_frame(struct rnic *dev, u8 *frame, size_t len, const struct wire_meta *meta);
+void nic_rx_done(void *priv);
+
+/* ---- fault.c ---- */
+
+void nic_fault_init(struct rnic *dev);
+/* Frames that are held back are lost. */
+void nic_fault_drop(struct rnic *dev);
+void nic_fault_rx(struct rnic *dev, u8 *frame, size_t len, const struct wire_meta *meta);
+
+/* Must frames pass nic_fault_rx()? One that waits to be overtaken is a reason, too. */
+static inline bool nic_fault_on(const struct rnic *dev)
+{
+	const struct rx_faults *f = &dev->rx_faults;
+
+	return f->loss || f->corrupt || f->reorder || f->delay || dev->nic->nheld;
+}
 
 #endif /* RNICD_NIC_NIC_PRIV_H */

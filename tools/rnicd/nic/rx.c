@@ -311,27 +311,8 @@ static bool rx_too_long(const struct rnic *dev, const u8 *frame, size_t len,
 	return len > max;
 }
 
-/* Faults asked for on the control socket; their random numbers need not be good ones. */
-static u32 rx_fault_random(struct rnic *dev)
+void nic_rx_frame(struct rnic *dev, u8 *frame, size_t len, const struct wire_meta *meta)
 {
-	dev->fault_seed = dev->fault_seed * 1664525u + 1013904223u;
-	return dev->fault_seed >> 8;
-}
-
-/* True: the frame is lost. */
-static bool rx_fault(struct rnic *dev, u8 *frame, size_t len)
-{
-	if (rx_fault_random(dev) % 1000 < dev->rx_loss)
-		return true;
-	if (len > ETH_HLEN && rx_fault_random(dev) % 1000 < dev->rx_corrupt)
-		frame[ETH_HLEN + rx_fault_random(dev) % (len - ETH_HLEN)] ^=
-			1 + rx_fault_random(dev) % 255;
-	return false;
-}
-
-void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta)
-{
-	struct rnic *dev = priv;
 	unsigned int csum = 0;
 	enum rx_dest dest;
 
@@ -341,8 +322,6 @@ void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta)
 		dev->stats[ORNIC_STAT_ETH_RX_BAD]++;
 		return;
 	}
-	if ((dev->rx_loss || dev->rx_corrupt) && rx_fault(dev, frame, len))
-		return;
 	if (rx_too_long(dev, frame, len, meta)) {
 		dev->stats[ORNIC_STAT_ETH_RX_TOO_LONG]++;
 		return;
@@ -361,4 +340,14 @@ void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta)
 	    tcp_input(dev->tcp, loop_now(dev->loop), frame, len, csum) == TCP_CONSUMED)
 		return;
 	rx_to_ring(dev, frame, len, meta);
+}
+
+void nic_rx(void *priv, u8 *frame, size_t len, const struct wire_meta *meta)
+{
+	struct rnic *dev = priv;
+
+	if (unlikely(nic_fault_on(dev)))
+		nic_fault_rx(dev, frame, len, meta);
+	else
+		nic_rx_frame(dev, frame, len, meta);
 }

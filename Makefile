@@ -21,7 +21,7 @@ LEVELS_NATIVE := unit device wire fuzz
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all modules rnicd provider check check-native check-vm lint bench demo docs fuzz
+.PHONY: all modules rnicd provider check check-native check-vm kernels lint bench demo docs fuzz
 .PHONY: debug-kernel tree shell lab-up lab-down install modules_install clean help
 .PHONY: $(addprefix check-,$(LEVELS_NATIVE))
 
@@ -53,6 +53,9 @@ fuzz: ## the libFuzzer targets, FUZZ_SECONDS (60) each
 
 lint: ## checkpatch, sparse, W=1, clang-format, shellcheck, function lengths
 	@$(LAB)/lint
+
+kernels: ## build the modules for Debian's 6.1, 6.12 and 7.x; no warning is allowed
+	@$(LAB)/kernels
 
 bench: ## benchmark; also writes build/bench.json
 	@$(IN_TREE) tests/bench/run

@@ -10,6 +10,7 @@
 #include <linux/ethtool.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
+#include <net/ipv6.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -23,6 +24,14 @@
 #include <net/page_pool/helpers.h>
 #else
 #include <net/page_pool.h>
+#endif
+
+/* IPv6 is no module any more in 7.x, so that its functions can be called without a stub. */
+#ifdef ORNIC_HAVE_IPV6_STUBS
+#include <net/ipv6_stubs.h>
+#define ornic_ip6_dst_lookup_flow	ipv6_stub->ipv6_dst_lookup_flow
+#else
+#define ornic_ip6_dst_lookup_flow	ip6_dst_lookup_flow
 #endif
 
 /* Page pools know their NAPI since 6.4 and their network device since 6.7. */
@@ -79,6 +88,33 @@ static inline void ornic_set_err_msg(struct netlink_ext_ack *extack, const char 
 #define ORNIC_PARAM_SET_ARGS	ORNIC_PARAM_ARGS
 #endif
 
+/* A value to be validated is passed by reference after 6.12. */
+#ifdef ORNIC_HAVE_VALIDATE_POINTER
+#define ORNIC_PARAM_VALIDATE_ARGS \
+	struct devlink *devlink, u32 id, union devlink_param_value *value, \
+	struct netlink_ext_ack *extack
+#define ornic_param_value(value)	(*(value))
+#else
+#define ORNIC_PARAM_VALIDATE_ARGS \
+	struct devlink *devlink, u32 id, union devlink_param_value value, \
+	struct netlink_ext_ack *extack
+#define ornic_param_value(value)	(value)
+#endif
+
+/* An address of any length got a type of its own after 6.12. */
+#ifdef ORNIC_HAVE_BIND_UNSIZED
+#define ornic_sockaddr	sockaddr_unsized
+#else
+#define ornic_sockaddr	sockaddr
+#endif
+
+/* Memory at an address is one of several kinds in 7.x. */
+#ifdef ORNIC_HAVE_UMEM_GET_VA
+#define ornic_umem_get	ib_umem_get_va
+#else
+#define ornic_umem_get	ib_umem_get
+#endif
+
 /* Flags of a mapping became private to the memory manager in 6.3. */
 #ifndef ORNIC_HAVE_VM_FLAGS_CLEAR
 static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
@@ -102,6 +138,24 @@ static inline struct ib_udata *iw_ornic_cq_udata(struct ib_udata *attrs)
 {
 	return attrs;
 }
+#endif
+
+struct ib_mr *iw_ornic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
+				   int access, struct ib_udata *udata);
+
+/* reg_user_mr got a DMA handle, steering tags, after 6.12; the device has no use for one. */
+#ifdef ORNIC_HAVE_REG_MR_DMAH
+static inline struct ib_mr *iw_ornic_reg_user_mr_op(struct ib_pd *ibpd, u64 start, u64 length,
+						    u64 iova, int access, struct ib_dmah *dmah,
+						    struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+
+	return iw_ornic_reg_user_mr(ibpd, start, length, iova, access, udata);
+}
+#else
+#define iw_ornic_reg_user_mr_op	iw_ornic_reg_user_mr
 #endif
 
 #endif /* _LINUX_ORNIC_COMPAT_H */

@@ -124,7 +124,7 @@ int cm_reserve_port(struct net *net, const struct sockaddr_storage *addr, int if
 	if (!ret && ifindex)
 		ret = sock_bindtoindex((*sock)->sk, ifindex, true);
 	if (!ret)
-		ret = kernel_bind(*sock, (struct sockaddr *)addr, len);
+		ret = kernel_bind(*sock, (struct ornic_sockaddr *)addr, len);
 	if (ret) {
 		cm_release_port(*sock);
 		*sock = NULL;

@@ -334,8 +334,6 @@ void iw_ornic_flush_work(struct work_struct *work);
 
 /* mr.c */
 struct ib_mr *iw_ornic_get_dma_mr(struct ib_pd *ibpd, int access);
-struct ib_mr *iw_ornic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
-				   int access, struct ib_udata *udata);
 struct ib_mr *iw_ornic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
 int iw_ornic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		       unsigned int *offset);

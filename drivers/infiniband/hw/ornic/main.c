@@ -53,7 +53,7 @@ static const struct ib_device_ops iw_ornic_ops = {
 	.query_gid = iw_ornic_query_gid,
 	.query_port = iw_ornic_query_port,
 	.query_qp = iw_ornic_query_qp,
-	.reg_user_mr = iw_ornic_reg_user_mr,
+	.reg_user_mr = iw_ornic_reg_user_mr_op,
 	.req_notify_cq = iw_ornic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, iw_ornic_cq, ibcq),

@@ -169,7 +169,7 @@ static int iw_ornic_reg_umem(struct iw_ornic_mr *mr, u64 start, u64 length, u64 
 	struct ornic_pbl pbl;
 	int ret;
 
-	mr->umem = ib_umem_get(&dev->ibdev, start, length, access);
+	mr->umem = ornic_umem_get(&dev->ibdev, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		ret = PTR_ERR(mr->umem);
 		mr->umem = NULL;

@@ -124,7 +124,7 @@ struct ib_umem *iw_ornic_pin_buffer(struct iw_ornic_dev *dev, u64 addr, u32 len,
 			  addr, len);
 		return ERR_PTR(-EINVAL);
 	}
-	umem = ib_umem_get(&dev->ibdev, addr, len, IB_ACCESS_LOCAL_WRITE);
+	umem = ornic_umem_get(&dev->ibdev, addr, len, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(umem))
 		return umem;
 	ret = iw_ornic_umem_pages(dev, umem, 0, pbl);

@@ -6,7 +6,6 @@
 #include <net/addrconf.h>
 #include <net/inet_ecn.h>
 #include <net/ip6_route.h>
-#include <net/ipv6_stubs.h>
 #include <net/neighbour.h>
 #include <net/route.h>
 #include <linux/ornic_compat.h>
@@ -204,7 +203,7 @@ static struct dst_entry *ornic_route6(struct net *net, const struct sockaddr_sto
 		.flowi6_oif = ((const struct sockaddr_in6 *)remote)->sin6_scope_id,
 	};
 
-	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	return ornic_ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 #else
 	return ERR_PTR(-EAFNOSUPPORT);
 #endif

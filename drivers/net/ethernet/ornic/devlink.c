@@ -157,9 +157,9 @@ static int ornic_param_set(ORNIC_PARAM_SET_ARGS)
 	return 0;
 }
 
-static int ornic_param_validate(struct devlink *devlink, u32 id,
-				union devlink_param_value v, struct netlink_ext_ack *extack)
+static int ornic_param_validate(ORNIC_PARAM_VALIDATE_ARGS)
 {
+	union devlink_param_value v = ornic_param_value(value);
 	struct ornic_dev *od = devlink_priv(devlink);
 	const char *why = NULL;
 

@@ -103,6 +103,9 @@ enum ornic_tcp_event {
 
 #define ORNIC_TCP_TERMINAL	ORNIC_TCP_CLOSED	/* this and all above it */
 
+/* info of CONN_REQ: a connection of this RNIC sent the SYN, through a loop entry */
+#define ORNIC_CONN_REQ_LOOPED	BIT(0)
+
 enum ornic_tcp_timer {
 	ORNIC_TIMER_SYN = 1,		/* no answer to the SYN or the SYN-ACK */
 	ORNIC_TIMER_RETRANSMIT = 2,

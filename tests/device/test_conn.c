@@ -675,6 +675,7 @@ static void loop(void)
 	c = drv_open_cmd(1, 0, 1, 50000, 1, 80);
 	drv_do(a.d, &c);
 	e = drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_CONN_REQ, 0, NULL);
+	CHECK_EQ(le32_to_cpu(e.info), ORNIC_CONN_REQ_LOOPED);
 	c = drv_accept_cmd(le32_to_cpu(e.syn_id), 2, 0);
 	drv_do(a.d, &c);
 	CHECK(drv_eq_next(a.d, &a.tcp, &e, NULL, 1000));

@@ -326,6 +326,7 @@ static bool conn_op_conn_req(void *ctx, u32 listener, u32 syn_id, const void *fr
 	*h = (struct held_syn){.id = syn_id, .listen_id = listener, .used = true};
 	ev.listen_id = cpu_to_le32(listener);
 	ev.syn_id = cpu_to_le32(syn_id);
+	ev.info = cpu_to_le32(info->looped ? ORNIC_CONN_REQ_LOOPED : 0);
 	eq_put_tcp(dev, eq, &ev, frame, (u32)len);
 	eq_fire(dev, eq);
 	return true;

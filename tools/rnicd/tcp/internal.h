@@ -466,7 +466,6 @@ struct held_syn {
 	uint16_t gen;
 	uint16_t frame_len;
 	bool cut; /* payload was left out of @frame */
-	bool looped;
 	unsigned int csum_flags;
 	uint64_t due;
 	uint32_t seq;

@@ -138,7 +138,6 @@ static void held_syn_copy(struct held_syn *h, const struct seg_in *s)
 	h->frame_len = (uint16_t)hdr;
 	h->cut = s->len != 0;
 	memcpy(h->frame, s->frame, hdr);
-	h->looped = s->looped;
 	h->csum_flags = s->csum_flags;
 	h->seq = s->seq;
 	h->wnd = s->wnd;
@@ -149,6 +148,7 @@ static void held_syn_copy(struct held_syn *h, const struct seg_in *s)
 	h->info.wscale = s->wscale;
 	h->info.timestamps = s->ts;
 	h->info.sack = s->sackok;
+	h->info.looped = s->looped;
 }
 
 static void hold_syn(struct tcp_engine *e, struct listener *l, const struct seg_in *s)
@@ -232,7 +232,7 @@ static void refuse_rst(struct tcp_engine *e, const struct held_syn *h)
 {
 	struct seg_in s = {.frame = h->frame,
 			   .frame_len = h->frame_len,
-			   .looped = h->looped,
+			   .looped = h->info.looped,
 			   .csum_flags = TCP_CSUM_VALID};
 
 	/* it parsed before; without its payload the IP length would not fit, so by hand */
@@ -255,7 +255,7 @@ int tcp_refuse(struct tcp_engine *e, uint32_t id, enum tcp_refuse_how how)
 		return -ENOENT;
 	engine_enter(e);
 	/* no host takes a looped frame: its own loopback has the address */
-	if (how == TCP_REFUSE_RST || (how == TCP_REFUSE_TO_HOST && h->looped)) {
+	if (how == TCP_REFUSE_RST || (how == TCP_REFUSE_TO_HOST && h->info.looped)) {
 		refuse_rst(e, h);
 	} else if (how == TCP_REFUSE_TO_HOST && !h->cut) {
 		e->stats.frames_to_host++;

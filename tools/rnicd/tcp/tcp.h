@@ -195,6 +195,7 @@ struct tcp_gather {
  * @wscale: peer's shift, or -1 when not offered
  * @timestamps: peer offers RFC 7323 timestamps
  * @sack: peer permits SACK
+ * @looped: a connection of this engine sent it, through a loop entry
  */
 struct tcp_syn_info {
 	struct tcp_tuple tuple;
@@ -203,6 +204,7 @@ struct tcp_syn_info {
 	int8_t wscale;
 	bool timestamps;
 	bool sack;
+	bool looped;
 };
 
 /**

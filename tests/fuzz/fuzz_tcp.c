@@ -106,9 +106,9 @@ static int op_gather(void *ctx, struct tcp_conn *conn, const struct tcp_record *
 {
 	if (((struct world *)ctx)->gather_fails)
 		return -EFAULT;
-	if (off + len > record->len || len + 128 > g->scratch_len)
+	if (off + len > record->len || len > g->scratch_len)
 		abort();
-	memset(g->scratch, (int)record->cookie[0], len + 128);
+	memset(g->scratch, (int)record->cookie[0], len);
 	g->iov[0].iov_base = g->scratch;
 	g->iov[0].iov_len = len;
 	g->cnt = 1;

@@ -36,6 +36,7 @@ struct host {
 	uint64_t received;
 	uint64_t link_free;
 	uint64_t resume_at;
+	uint32_t rooms; /* asked for */
 	bool waiting; /* wire refused a frame */
 	bool established, peer_fin, fin_acked, closed, terminal;
 	bool closing;
@@ -173,11 +174,20 @@ static uint64_t queue_time(const struct sim *s)
 	return wire_time(s, s->run->link.queue);
 }
 
+static uint8_t xmit_frame[70000];
+
+/* Every other time, so that both ways are taken */
+static uint8_t *op_room(void *ctx, size_t len)
+{
+	struct host *h = ctx;
+
+	return len <= sizeof(xmit_frame) && h->rooms++ & 1 ? xmit_frame : NULL;
+}
+
 static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp_tx_meta *meta)
 {
 	struct host *h = ctx;
 	struct sim *s = h->sim;
-	static uint8_t frame[70000];
 	uint32_t len = 0;
 
 	if (s->run->link.queue && h->link_free > s->now + queue_time(s)) {
@@ -189,12 +199,13 @@ static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp
 		return 0;
 	}
 	for (int i = 0; i < cnt; i++) {
-		memcpy(frame + len, iov[i].iov_base, iov[i].iov_len);
+		if (iov[i].iov_base != xmit_frame + len)
+			memcpy(xmit_frame + len, iov[i].iov_base, iov[i].iov_len);
 		len += (uint32_t)iov[i].iov_len;
 	}
 	if (len != meta->len)
 		fail(s, "frame of %u bytes announced as %u", len, meta->len);
-	transmit(h, frame, len);
+	transmit(h, xmit_frame, len);
 	return 0;
 }
 
@@ -399,6 +410,7 @@ static const struct tcp_engine_ops sim_ops = {
 	.now = op_now,
 	.random32 = op_random32,
 	.xmit = op_xmit,
+	.room = op_room,
 	.to_host = op_to_host,
 	.conn_req = op_conn_req,
 	.event = op_event,

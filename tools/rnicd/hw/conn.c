@@ -306,6 +306,11 @@ static int conn_op_xmit(void *ctx, const struct iovec *iov, int cnt, const struc
 	return nic_tcp_xmit(ctx, iov, cnt, meta);
 }
 
+static u8 *conn_op_room(void *ctx, size_t len)
+{
+	return nic_tcp_room(ctx, len);
+}
+
 static void conn_op_to_host(void *ctx, const void *frame, size_t len, unsigned int csum_flags)
 {
 	nic_to_host(ctx, frame, len, csum_flags);
@@ -478,6 +483,7 @@ const struct tcp_engine_ops conn_tcp_ops = {
 	.now = conn_op_now,
 	.random32 = conn_op_random32,
 	.xmit = conn_op_xmit,
+	.room = conn_op_room,
 	.to_host = conn_op_to_host,
 	.conn_req = conn_op_conn_req,
 	.event = conn_op_event,

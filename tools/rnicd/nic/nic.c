@@ -127,6 +127,11 @@ int nic_tcp_xmit(struct rnic *dev, const struct iovec *iov, int cnt, const struc
 	return wire_send(dev->wire, iov, cnt, &m);
 }
 
+u8 *nic_tcp_room(struct rnic *dev, size_t len)
+{
+	return dev->port_up ? wire_reserve(dev->wire, len) : NULL;
+}
+
 /* ---- doorbells ---- */
 
 void eth_fire(struct rnic *dev, struct eth_ring *r)

@@ -23,6 +23,8 @@ extern const struct wire_ops nic_wire_ops;
 /* A frame of the TCP engine: as struct tcp_engine_ops.xmit has it. */
 int nic_tcp_xmit(struct rnic *dev, const struct iovec *iov, int cnt,
 		 const struct tcp_tx_meta *meta);
+/* Where such a frame may be made: as struct tcp_engine_ops.room has it. */
+u8 *nic_tcp_room(struct rnic *dev, size_t len);
 /* A frame that the TCP engine leaves to the host; @csum_flags: TCP_CSUM_*. */
 void nic_to_host(struct rnic *dev, const void *frame, size_t len, unsigned int csum_flags);
 

@@ -55,7 +55,6 @@
 #define REASS_INTERVALS 64u
 
 #define GATHER_IOV     24u
-#define GATHER_SLACK   128u
 #define ENGINE_IOV     1024u
 #define ENGINE_SCRATCH (160u * 1024)
 #define LOOP_BUDGET    512u

@@ -164,8 +164,7 @@ static int gather_one(struct tcp_conn *c, const struct seg *g, uint32_t off, uin
 		      struct iovec *iov, unsigned int max, uint8_t *scratch)
 {
 	struct tcp_record rec = {.cookie = {g->cookie[0], g->cookie[1]}, .len = g->len};
-	struct tcp_gather out = {
-		.iov = iov, .max = max, .scratch = scratch, .scratch_len = len + GATHER_SLACK};
+	struct tcp_gather out = {.iov = iov, .max = max, .scratch = scratch, .scratch_len = len};
 	int rc;
 
 	if (!(g->flags & SEG_REC))
@@ -178,11 +177,21 @@ static int gather_one(struct tcp_conn *c, const struct seg *g, uint32_t off, uin
 	return (int)out.cnt;
 }
 
+/* Where gather() makes the payload: in its place in the frame, if the owner has one */
+static uint8_t *emit_scratch(struct tcp_engine *e, uint32_t hdr_len, uint32_t len, bool loop)
+{
+	uint8_t *frame = NULL;
+
+	if (!loop && e->ops->room)
+		frame = e->ops->room(e->ctx, (size_t)hdr_len + len);
+	return frame ? frame + hdr_len : e->scratch;
+}
+
 /* Payload of the frame behind iov[0]. Return: entries, or negative errno */
-static int emit_payload(struct tcp_conn *c, const struct emit *m)
+static int emit_payload(struct tcp_conn *c, const struct emit *m, bool loop)
 {
 	struct tcp_engine *e = c->e;
-	uint8_t *scratch = e->scratch;
+	uint8_t *scratch = emit_scratch(e, (uint32_t)c->tmpl_len + m->optlen, m->len, loop);
 	uint32_t left = m->len, off = m->off;
 	unsigned int cnt = 1;
 
@@ -194,7 +203,7 @@ static int emit_payload(struct tcp_conn *c, const struct emit *m)
 		if (rc < 0)
 			return rc;
 		cnt += (unsigned int)rc;
-		scratch += n + GATHER_SLACK;
+		scratch += n;
 		left -= n;
 		off = 0;
 	}
@@ -290,7 +299,7 @@ static int emit_frame(struct tcp_conn *c, const struct emit *m, uint32_t gso)
 	if (e->tx_blocked && !loop)
 		return -EAGAIN;
 	if (m->nsegs) {
-		cnt = emit_payload(c, m);
+		cnt = emit_payload(c, m, loop);
 		if (cnt < 0)
 			return cnt == -EAGAIN ? -EIO : cnt;
 	}

@@ -8,8 +8,10 @@
 /*
  * Frames start this far into their slot: 2 modulo 4, so that the IP header
  * behind 14 bytes of Ethernet is aligned, with room for a virtio header before.
+ * The payload of an RDMA Write or Read Response, behind 82 bytes of headers when
+ * there are timestamps, then begins a cache line.
  */
-#define WIRE_HEADROOM	 14
+#define WIRE_HEADROOM	 46
 #define WIRE_VNET_HLEN	 10
 #define WIRE_BATCH	 32
 #define WIRE_RX_BUDGET	 128

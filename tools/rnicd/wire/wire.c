@@ -155,7 +155,8 @@ static size_t gather(u8 *dst, const struct iovec *iov, int n)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		memcpy(dst + len, iov[i].iov_base, iov[i].iov_len);
+		if (iov[i].iov_base != dst + len)
+			memcpy(dst + len, iov[i].iov_base, iov[i].iov_len);
 		len += iov[i].iov_len;
 	}
 	return len;

@@ -117,8 +117,8 @@ void wire_set_link(struct wire *w, bool up);
  * @len: largest length that will be committed, up to MTU + 18 bytes.
  * Return: a buffer with the IP header aligned when Ethernet without VLAN is
  *	used, or NULL: the queue is full (writable() will be called).
- * wire_commit() must be the next call on this wire; a reservation without it
- * is forgotten.
+ * wire_commit(), or wire_send() of pieces that lie there already, must be the
+ * next call on this wire; a reservation without it is forgotten.
  */
 u8 *wire_reserve(struct wire *w, size_t len);
 /* @meta: NULL for a frame that is complete. 0, or -EINVAL for a bad @meta. */
@@ -126,6 +126,8 @@ int wire_commit(struct wire *w, size_t len, const struct wire_meta *meta);
 
 /**
  * wire_send() - queue a copy of a frame.
+ * @iov: its pieces; what was made where wire_reserve() said, and belongs there,
+ *	is not copied. Nothing else may point into that room.
  * @meta: NULL for a frame that is complete; with gso_type the frame may be as
  *	long as WIRE_GSO_MAX_FRAME.
  * Return: 0; -EAGAIN when the queue is full (nothing was queued); -EMSGSIZE;

@@ -628,7 +628,8 @@ ORNIC_ASSERT_SIZE(struct ornic_mr_attr, 64);
  * @smac: source MAC
  * @flags: ORNIC_NHF_*
  * @vlan_tci: with ORNIC_NHF_VLAN
- * @mtu: bytes of IP packet, 68 (IPv4) or 1280 (IPv6)..max_mtu; connections re-derive their MSS
+ * @mtu: bytes of IP packet, 68..max_mtu; connections re-derive their MSS. IPv6 connections take
+ *   less than 1280 as 1280.
  */
 struct ornic_cmd_set_nexthop {
 	struct ornic_cmd_hdr hdr;
@@ -649,7 +650,8 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_set_nexthop, 128);
 #define ORNIC_FAMILY_IPV6	6	/* CAP_IPV6 */
 
 /*
- * Addresses are in network byte order; an IPv4 address is in bytes 0-3, the rest zero. Ports are
+ * Addresses are in network byte order; an IPv4 address is in bytes 0-3, the rest zero. A link-local
+ * IPv6 address belongs to the link that the next hop, or the SYN, names by its VLAN. Ports are
  * __le16 numbers.
  */
 
@@ -657,7 +659,7 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_set_nexthop, 128);
  * struct ornic_cmd_listen - LISTEN
  * @hdr: header
  * @listen_id: number
- * @addr: local address; all zero: any
+ * @addr: local address; all zero: any of the family
  * @port: local port, not 0
  * @family: ORNIC_FAMILY_*
  * @flags: ORNIC_LISTEN_VLAN

@@ -98,7 +98,7 @@ enum ornic_tcp_event {
 	/* ABORT, DESTROY_QP, modify ERR or a wire error: RST sent; info: enum ornic_abort */
 	ORNIC_TCP_ABORTED = 19,
 	ORNIC_TCP_TIMEOUT = 20,		/* info: enum ornic_tcp_timer */
-	ORNIC_TCP_UNREACH = 21,		/* info: ICMP type << 8 | code */
+	ORNIC_TCP_UNREACH = 21,		/* info: ICMP or ICMPv6 type << 8 | code */
 };
 
 #define ORNIC_TCP_TERMINAL	ORNIC_TCP_CLOSED	/* this and all above it */

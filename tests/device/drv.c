@@ -584,6 +584,7 @@ void drv_nexthop(struct drv *d, u32 index, const u8 *dmac, u16 mtu, u16 flags)
 }
 
 u32 drv_window = 262144;
+const u8 *drv_net6;
 
 struct ornic_tcp_opts drv_tcp_opts(void)
 {
@@ -595,12 +596,17 @@ struct ornic_tcp_opts drv_tcp_opts(void)
 	};
 }
 
-static void set_addr(u8 *addr, u8 host)
+static u8 set_addr(u8 *addr, u8 host)
 {
 	u8 ip[4] = {10, 0, 0, host};
 
-	if (host)
+	if (host && drv_net6) {
+		memcpy(addr, drv_net6, 15);
+		addr[15] = host;
+	} else if (host) {
 		memcpy(addr, ip, 4);
+	}
+	return drv_net6 ? ORNIC_FAMILY_IPV6 : ORNIC_FAMILY_IPV4;
 }
 
 union drv_cmd drv_open_cmd(u32 conn, u32 nexthop, u8 from, u16 lport, u8 to, u16 rport)
@@ -609,11 +615,10 @@ union drv_cmd drv_open_cmd(u32 conn, u32 nexthop, u8 from, u16 lport, u8 to, u16
 
 	c.open.conn_id = cpu_to_le32(conn);
 	c.open.nexthop = cpu_to_le32(nexthop);
-	set_addr(c.open.laddr, from);
+	c.open.family = set_addr(c.open.laddr, from);
 	set_addr(c.open.raddr, to);
 	c.open.lport = cpu_to_le16(lport);
 	c.open.rport = cpu_to_le16(rport);
-	c.open.family = ORNIC_FAMILY_IPV4;
 	c.open.opts = drv_tcp_opts();
 	return c;
 }
@@ -623,9 +628,8 @@ union drv_cmd drv_listen_cmd(u32 id, u8 addr, u16 port)
 	union drv_cmd c = drv_cmd(ORNIC_CMD_LISTEN);
 
 	c.listen.listen_id = cpu_to_le32(id);
-	set_addr(c.listen.addr, addr);
+	c.listen.family = set_addr(c.listen.addr, addr);
 	c.listen.port = cpu_to_le16(port);
-	c.listen.family = ORNIC_FAMILY_IPV4;
 	c.listen.backlog = cpu_to_le32(8);
 	return c;
 }

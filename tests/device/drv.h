@@ -206,6 +206,8 @@ void drv_reg_mr(struct drv *d, u32 stag, u32 pdn, u64 addr, u64 len, u16 access)
 void drv_nexthop(struct drv *d, u32 index, const u8 *dmac, u16 mtu, u16 flags);
 /* Receive window of connections, bytes. */
 extern u32 drv_window;
+/* 15 bytes: hosts have IPv6 addresses that start so, else 10.0.0.HOST. */
+extern const u8 *drv_net6;
 struct ornic_tcp_opts drv_tcp_opts(void);
 union drv_cmd drv_open_cmd(u32 conn, u32 nexthop, u8 from, u16 lport, u8 to, u16 rport);
 union drv_cmd drv_listen_cmd(u32 id, u8 addr, u16 port);

@@ -573,8 +573,11 @@ static void listen(void)
 	good = drv_listen_cmd(5, 1, 80);
 	WRONG(NUMBER, ornic_cmd_listen, listen_id, 0);
 	WRONG(NUMBER, ornic_cmd_listen, listen_id, 100000);
-	WRONG(FIELD, ornic_cmd_listen, family, 6);
+	WRONG(FIELD, ornic_cmd_listen, family, 5);
 	WRONG(FIELD, ornic_cmd_listen, family, 0);
+	good.listen.addr[15] = 1; /* an IPv4 address has four bytes */
+	drv_refused(d, &good, ORNIC_CMDS_FIELD, OFF(ornic_cmd_listen, addr));
+	good.listen.addr[15] = 0;
 	WRONG(FIELD, ornic_cmd_listen, addr[0], 224);
 	WRONG(FIELD, ornic_cmd_listen, port, 0);
 	WRONG(FIELD, ornic_cmd_listen, flags, 2);
@@ -590,6 +593,11 @@ static void listen(void)
 	good.listen.vlan_id = cpu_to_le16(7);
 	drv_do(d, &good);
 	good = drv_listen_cmd(7, 0, 80);
+	drv_do(d, &good);
+	/* Nor is any address of IPv6 one of IPv4. */
+	good.listen.listen_id = cpu_to_le32(9);
+	good.listen.family = ORNIC_FAMILY_IPV6;
+	WRONG(FIELD, ornic_cmd_listen, addr[0], 0xff);
 	drv_do(d, &good);
 	CHECK_EQ(drv_number(d, ORNIC_CMD_UNLISTEN, 0), ORNIC_CMDS_NUMBER);
 	CHECK_EQ(drv_number(d, ORNIC_CMD_UNLISTEN, 8), ORNIC_CMDS_NOT_FOUND);
@@ -626,6 +634,31 @@ static void wrong_opts(size_t off)
 #undef WRONG_OPT
 }
 
+/* Addresses that no connection has at either end: none, a group's, IPv4 in disguise. */
+static void open_ipv6_wrong(void)
+{
+	static const u8 net[15] = {0x20, 0x01, 0x0d, 0xb8};
+	static const u8 wrong[][16] = {{0}, {0xff, 2, [15] = 1}, {[10] = 0xff, 0xff, 10, 0, 0, 1}};
+	union drv_cmd saved = good, six;
+	u32 i;
+
+	drv_net6 = net;
+	six = drv_open_cmd(5, 0, 1, 1000, 2, 80);
+	drv_net6 = NULL;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		good = six;
+		memcpy(good.open.laddr, wrong[i], 16);
+		drv_refused(d, &good, ORNIC_CMDS_FIELD, OFF(ornic_cmd_open, laddr));
+		good = six;
+		memcpy(good.open.raddr, wrong[i], 16);
+		drv_refused(d, &good, ORNIC_CMDS_FIELD, OFF(ornic_cmd_open, raddr));
+	}
+	/* The ports of the IPv4 connection that follows are no obstacle. */
+	six.open.conn_id = cpu_to_le32(7);
+	drv_do(d, &six);
+	good = saved;
+}
+
 static void open_conn(void)
 {
 	start(0);
@@ -645,7 +678,11 @@ static void open_conn(void)
 	WRONG(FIELD, ornic_cmd_open, raddr[0], 0);
 	WRONG(FIELD, ornic_cmd_open, lport, 0);
 	WRONG(FIELD, ornic_cmd_open, rport, 0);
-	WRONG(FIELD, ornic_cmd_open, family, 6);
+	WRONG(FIELD, ornic_cmd_open, family, 7);
+	good.open.laddr[15] = 1; /* an IPv4 address has four bytes */
+	drv_refused(d, &good, ORNIC_CMDS_FIELD, OFF(ornic_cmd_open, laddr));
+	good.open.laddr[15] = 0;
+	open_ipv6_wrong();
 	wrong_opts(OFF(ornic_cmd_open, opts));
 	drv_do(d, &good);
 	WRONG(EXISTS, ornic_cmd_open, conn_id, 5);

@@ -662,6 +662,74 @@ static void rdma_reset(void)
 	CHECK_EQ(drv_number(a.d, ORNIC_CMD_DESTROY_QP, END_QP), ORNIC_CMDS_NOT_FOUND);
 }
 
+/* ---- IPv6 ---- */
+
+static const u8 global_net[15] = {0x20, 0x01, 0x0d, 0xb8}, link_net[15] = {0xfe, 0x80};
+
+/* Next hop 1 of @e: @to in VLAN 7 */
+static void nexthop_vlan(struct end *e, const struct end *to)
+{
+	union drv_cmd c = drv_cmd(ORNIC_CMD_SET_NEXTHOP);
+
+	c.nexthop.index = cpu_to_le32(1);
+	memcpy(c.nexthop.dmac, to->d->mac, 6);
+	memcpy(c.nexthop.smac, e->d->mac, 6);
+	c.nexthop.mtu = cpu_to_le16(1500);
+	c.nexthop.flags = cpu_to_le16(ORNIC_NHF_VLAN);
+	c.nexthop.vlan_tci = cpu_to_le16(7);
+	drv_do(e->d, &c);
+}
+
+static void ipv6_rdma(void)
+{
+	struct ornic_conn_attr q;
+
+	drv_net6 = global_net;
+	rdma_messages(1500, ORNIC_RDMAF_CRC);
+	q = query(&a, END_CONN);
+	CHECK_EQ(q.family, ORNIC_FAMILY_IPV6);
+	CHECK_MEM(q.laddr, global_net, 15);
+	CHECK_EQ(q.laddr[15], 1);
+	CHECK_EQ(q.raddr[15], 2);
+	/* 1500 - 60 - 12 bytes of timestamps */
+	CHECK_EQ(le16_to_cpu(q.snd_mss), 1428);
+	drv_net6 = NULL;
+}
+
+/* The same link-local addresses and ports on two links, which are a VLAN apart. */
+static void ipv6_link_local(void)
+{
+	u8 frame[ORNIC_TEQ_SLOT_SIZE];
+	struct ornic_teqe e;
+	union drv_cmd c;
+
+	drv_net6 = link_net;
+	pair_start(&a, &b, 1500);
+	pair_connect(&a, &b, 80);
+	nexthop_vlan(&a, &b);
+	nexthop_vlan(&b, &a);
+	c = drv_listen_cmd(2, 2, 80);
+	c.listen.flags = ORNIC_LISTEN_VLAN;
+	c.listen.vlan_id = cpu_to_le16(7);
+	drv_do(b.d, &c);
+	c = drv_open_cmd(END_CONN + 1, 1, 1, 40000, 2, 80);
+	drv_do(a.d, &c);
+	e = drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_CONN_REQ, 0, frame);
+	CHECK_EQ(le32_to_cpu(e.listen_id), 2);
+	CHECK_EQ(frame[12], 0x81);
+	CHECK_EQ(frame[18] >> 4, 6);
+	c = drv_accept_cmd(le32_to_cpu(e.syn_id), END_CONN + 1, 1);
+	drv_do(b.d, &c);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_ESTABLISHED, END_CONN + 1, NULL);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_ESTABLISHED, END_CONN + 1, NULL);
+	CHECK_EQ(drv_stream_tx(a.d, END_CONN + 1, "tagged", 6), ORNIC_CMDS_OK);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_STREAM_RX, END_CONN + 1, NULL);
+	CHECK_EQ(drv_number(a.d, ORNIC_CMD_ABORT, END_CONN), ORNIC_CMDS_OK);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_PEER_RST, END_CONN, NULL);
+	CHECK_EQ(query(&b, END_CONN + 1).state, ORNIC_CONN_STREAM);
+	drv_net6 = NULL;
+}
+
 /* One device, both ends: the RNIC's own address. */
 static void loop(void)
 {
@@ -717,6 +785,8 @@ static const struct test tests[] = {
 	{"rdma_bad_stag", rdma_bad_stag},
 	{"rdma_dereg", rdma_dereg},
 	{"rdma_reset", rdma_reset},
+	{"ipv6_rdma", ipv6_rdma},
+	{"ipv6_link_local", ipv6_link_local},
 	{"loop", loop},
 };
 

@@ -187,7 +187,7 @@ static void make_engine(void)
 					.max_listeners = 2,
 					.max_nexthops = 1};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = 1500, .flags = TCP_NH_LOOP};
-	struct ip_addr any = {.family = IP_ANY};
+	struct ip_addr any = {.family = IP_V4};
 
 	dev.tcp = tcp_engine_new(&cfg, &ops, NULL);
 	tcp_nexthop_set(dev.tcp, 0, &nh);

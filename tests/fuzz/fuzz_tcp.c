@@ -446,7 +446,7 @@ static void prepare(struct world *w, uint8_t arg)
 						     .reass_bytes = 1 << 17,
 						     .tx_flags = TCP_CFG_TX_GSO};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = 1500};
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	w->e = tcp_engine_new(arg & 64 ? &gso : &cfg, &ops, w);
 	tcp_nexthop_set(w->e, 0, &nh);

@@ -322,7 +322,7 @@ void craft_responder(void)
 
 void craft_initiator(const void *glued, u32 len)
 {
-	static const struct ip_addr any = {.family = IP_ANY};
+	static const struct ip_addr any = {.family = IP_V4};
 	u8 slot[ORNIC_TEQ_SLOT_SIZE], f[REQ_LEN + 2048], got[REQ_LEN];
 	union drv_cmd c = drv_open_cmd(CRAFT_CONN, 0, 1, 40000, 2, 4791);
 

@@ -385,7 +385,7 @@ static bool engine_start(struct rig *g)
 					.tx_flags = g->offload ? TCP_CFG_TX_GSO : 0};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = (uint16_t)g->mtu};
 	struct tcp_open_params p = {.id = 1, .opts = g->opts};
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	memcpy(nh.dmac, g->kernel_mac, 6);
 	memcpy(nh.smac, our_mac, 6);

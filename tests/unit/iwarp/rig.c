@@ -758,7 +758,7 @@ void rig_connect(struct rig *r, struct tconn *out[2])
 {
 	struct tcp_open_params p = {0};
 	u8 a[4] = {10, 0, 0, 1}, b[4] = {10, 0, 0, 2};
-	struct ip_addr any = {.family = IP_ANY};
+	struct ip_addr any = {.family = IP_V4};
 
 	out[0] = new_conn(&r->h[0]);
 	tcp_listen(r->h[1].dev.tcp, 1, &any, 5000, TCP_VLAN_NONE, 16);

@@ -438,7 +438,7 @@ static void setup(struct sim *s)
 					.tx_flags = s->run->tx_flags};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = s->run->mtu};
 	struct tcp_open_params open = {.id = 3, .opts = s->run->opts};
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	s->pattern = malloc(2 * PATTERN);
 	for (uint32_t i = 0; i < PATTERN; i++)

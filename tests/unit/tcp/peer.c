@@ -39,11 +39,12 @@ static uint16_t sum16(uint32_t sum, const uint8_t *p, size_t len)
 	return (uint16_t)sum;
 }
 
-static uint16_t tcp_sum(const uint8_t *ip, const uint8_t *tcp, size_t len)
+/* With the pseudo header: the next header's number and both addresses */
+static uint16_t l4_sum(const uint8_t *ip, uint8_t proto, const uint8_t *l4, size_t len)
 {
-	uint32_t sum = sum16(0, ip + 12, 8) + 6u + (uint32_t)len;
+	uint32_t sum = ip[0] >> 4 == 6 ? sum16(0, ip + 8, 32) : sum16(0, ip + 12, 8);
 
-	return sum16(sum, tcp, len);
+	return sum16(sum + proto + (uint32_t)len, l4, len);
 }
 
 /* ---------------------------------------------------------------- crafting */
@@ -87,33 +88,79 @@ static size_t craft_options(uint8_t *o, const struct pseg *s, uint32_t iss)
 	return (size_t)(p - o);
 }
 
-size_t craft(struct env *v, uint8_t *f, const struct pseg *s)
+static uint8_t *craft_ethernet(uint8_t *f, bool v6, uint16_t vlan)
 {
-	uint8_t opt[64];
-	size_t optlen = craft_options(opt, s, v->iss), l2 = 14;
-	size_t l4 = 20 + optlen + s->len;
-	uint8_t *ip, *t;
-
 	memset(f, 0, 18);
 	f[5] = 1;
 	f[11] = 2;
-	if (s->vlan) {
+	if (vlan) {
 		w16(f + 12, 0x8100);
-		w16(f + 14, s->vlan);
-		l2 += 4;
+		w16(f + 14, vlan);
+		f += 4;
 	}
-	w16(f + l2 - 2, 0x0800);
-	ip = f + l2;
-	t = ip + 20;
-	memset(ip, 0, 40);
+	w16(f + 12, v6 ? 0x86dd : 0x0800);
+	return f + 14;
+}
+
+static uint8_t *craft_ip4(uint8_t *ip, uint8_t proto, size_t len, uint8_t src, uint8_t dst)
+{
+	memset(ip, 0, 20);
 	ip[0] = 0x45;
-	w16(ip + 2, s->iplen ? s->iplen : (uint32_t)(20 + l4));
-	w16(ip + 6, s->frag);
+	w16(ip + 2, (uint32_t)(20 + len));
 	ip[8] = 64;
-	ip[9] = 6;
-	w32(ip + 12, 0x0a000000u | (s->saddr ? s->saddr : 2));
-	w32(ip + 16, 0x0a000000u | (s->daddr ? s->daddr : 1));
+	ip[9] = proto;
+	w32(ip + 12, 0x0a000000u | src);
+	w32(ip + 16, 0x0a000000u | dst);
 	w16(ip + 10, (uint16_t)~sum16(0, ip, 20));
+	return ip + 20;
+}
+
+static uint8_t *craft_ip6(const struct env *v, uint8_t *ip, uint8_t next, size_t len, uint8_t src,
+			  uint8_t dst)
+{
+	w32(ip, 0x60000000);
+	w16(ip + 4, (uint32_t)len);
+	ip[6] = next;
+	ip[7] = 64;
+	memcpy(ip + 8, v->net, 15);
+	ip[23] = src;
+	memcpy(ip + 24, v->net, 15);
+	ip[39] = dst;
+	return ip + 40;
+}
+
+/* The IP header of a segment with @l4 bytes; returns where they go */
+static uint8_t *craft_ip(const struct env *v, uint8_t *ip, const struct pseg *s, size_t l4)
+{
+	uint8_t src = s->saddr ? s->saddr : 2, dst = s->daddr ? s->daddr : 1;
+	uint8_t *t;
+
+	if (v->v6) {
+		t = craft_ip6(v, ip, s->extlen ? s->extnext : 6, s->extlen + l4, src, dst);
+		if (s->extlen)
+			memcpy(t, s->ext, s->extlen);
+		if (s->iplen)
+			w16(ip + 4, s->iplen);
+		return t + s->extlen;
+	}
+	t = craft_ip4(ip, 6, l4, src, dst);
+	if (s->iplen)
+		w16(ip + 2, s->iplen);
+	w16(ip + 6, s->frag);
+	w16(ip + 10, 0);
+	w16(ip + 10, (uint16_t)~sum16(0, ip, 20));
+	return t;
+}
+
+size_t craft(struct env *v, uint8_t *f, const struct pseg *s)
+{
+	uint8_t opt[64];
+	size_t optlen = craft_options(opt, s, v->iss);
+	size_t l4 = 20 + optlen + s->len;
+	uint8_t *ip = craft_ethernet(f, v->v6, s->vlan);
+	uint8_t *t = craft_ip(v, ip, s, l4);
+
+	memset(t, 0, 20);
 	w16(t, s->sport ? s->sport : PEER_PORT);
 	w16(t + 2, s->dport ? s->dport : OUR_PORT);
 	w32(t + 4, s->seq + PEER_ISS);
@@ -124,10 +171,42 @@ size_t craft(struct env *v, uint8_t *f, const struct pseg *s)
 	memcpy(t + 20, opt, optlen);
 	if (s->len)
 		memcpy(t + 20 + optlen, s->data ? s->data : bytes(), s->len);
-	w16(t + 16, (uint16_t)~tcp_sum(ip, t, l4));
+	w16(t + 16, (uint16_t)~l4_sum(ip, 6, t, l4));
 	if (s->bad_csum)
 		t[17] ^= 1;
-	return l2 + 20 + l4;
+	return (size_t)(t - f) + l4;
+}
+
+/* Type and code, MTU, then the segment's IP header and 8 bytes of TCP */
+void put_icmp(struct env *v, struct picmp i)
+{
+	size_t len = v->v6 ? 8 + 40 + 8 : 8 + 20 + 8, inner = i.packet_len ? i.packet_len : 1500;
+	uint8_t f[18 + 40 + 8 + 40 + 8], *ip = craft_ethernet(f, v->v6, i.vlan), *ic, *q, *copy;
+
+	ic = v->v6 ? craft_ip6(v, ip, 58, len, 9, 1) : craft_ip4(ip, 1, len, 9, 1);
+	memset(ic, 0, len);
+	ic[0] = i.type;
+	ic[1] = i.code;
+	w32(ic + 4, i.mtu);
+	q = v->v6 ? craft_ip6(v, ic + 8, 6, inner - 40, 1, 2)
+		  : craft_ip4(ic + 8, 6, inner - 20, 1, 2);
+	w16(q, i.lport ? i.lport : OUR_PORT);
+	w16(q + 2, PEER_PORT);
+	w32(q + 4, i.seq + v->iss);
+	len -= i.cut;
+	if (v->v6)
+		w16(ip + 4, (uint32_t)len);
+	else
+		craft_ip4(ip, 1, len, 9, 1);
+	w16(ic + 2, (uint16_t)~(v->v6 ? l4_sum(ip, 58, ic, len) : sum16(0, ic, len)));
+	if (i.bad_csum)
+		ic[2] ^= 1;
+	len += (size_t)(ic - f);
+	copy = malloc(len);
+	memcpy(copy, f, len);
+	/* the host is told as well */
+	assert_int_equal(tcp_input(v->e, v->now, copy, len, 0), TCP_TO_HOST);
+	free(copy);
 }
 
 enum tcp_verdict put(struct env *v, struct pseg s)
@@ -182,6 +261,29 @@ static void read_options(struct out *o, const uint8_t *p, size_t len, uint32_t p
 	}
 }
 
+static const uint8_t *read_ip4(struct out *o, const uint8_t *ip)
+{
+	assert_int_equal(r16(ip - 2), 0x0800);
+	assert_int_equal(ip[0], 0x45);
+	assert_int_equal(sum16(0, ip, 20), 0xffff);
+	assert_int_equal(r16(ip + 2), o->frame_len - (size_t)(ip - o->frame));
+	o->dscp = ip[1] >> 2;
+	o->ttl = ip[8];
+	return ip + 20;
+}
+
+static const uint8_t *read_ip6(struct out *o, const uint8_t *ip)
+{
+	assert_int_equal(r16(ip - 2), 0x86dd);
+	assert_true(o->meta.flags & TCP_TX_IPV6);
+	assert_int_equal(ip[6], 6);
+	assert_int_equal(r16(ip + 4) + 40u, o->frame_len - (size_t)(ip - o->frame));
+	o->dscp = (uint8_t)(r32(ip) >> 22 & 0x3f);
+	o->flow_label = r32(ip) & 0xfffff;
+	o->ttl = ip[7];
+	return ip + 40;
+}
+
 static void read_frame(struct env *v, struct out *o)
 {
 	const uint8_t *ip = o->frame + 14, *t;
@@ -191,15 +293,11 @@ static void read_frame(struct env *v, struct out *o)
 		o->tci = (uint16_t)r16(o->frame + 14);
 		ip += 4;
 	}
-	assert_int_equal(ip[0], 0x45);
-	assert_int_equal(sum16(0, ip, 20), 0xffff);
-	assert_int_equal(r16(ip + 2), o->frame_len - (size_t)(ip - o->frame));
-	o->dscp = ip[1] >> 2;
-	o->ttl = ip[8];
-	t = ip + 20;
-	l4 = r16(ip + 2) - 20;
+	o->v6 = ip[0] >> 4 == 6;
+	t = o->v6 ? read_ip6(o, ip) : read_ip4(o, ip);
+	l4 = o->frame_len - (size_t)(t - o->frame);
 	if (!(o->meta.flags & TCP_TX_CSUM_PARTIAL))
-		assert_int_equal(tcp_sum(ip, t, l4), 0xffff);
+		assert_int_equal(l4_sum(ip, 6, t, l4), 0xffff);
 	hlen = (t[12] >> 4) * 4u;
 	o->s.flags = t[13];
 	if (o->s.flags & SYN) {
@@ -371,6 +469,15 @@ struct env *env_new(const struct tcp_engine_config *cfg)
 	return v;
 }
 
+struct env *env_new6(const struct tcp_engine_config *cfg)
+{
+	struct env *v = env_new(cfg);
+
+	v->v6 = true;
+	memcpy(v->net, "\x20\x01\x0d\xb8", 4);
+	return v;
+}
+
 void env_free(struct env *v)
 {
 	tcp_engine_free(v->e);
@@ -451,9 +558,27 @@ struct tcp_open_params open_params(const struct tcp_opts *o)
 	return p;
 }
 
-void open_conn(struct env *v, const struct tcp_opts *o)
+struct ip_addr env_addr(const struct env *v, uint8_t last)
+{
+	uint8_t b[16];
+
+	memcpy(b, v->net, 15);
+	b[15] = last;
+	return ip_addr_v6(b);
+}
+
+struct tcp_open_params open_params6(const struct env *v, const struct tcp_opts *o)
 {
 	struct tcp_open_params p = open_params(o);
+
+	p.tuple.local = env_addr(v, 1);
+	p.tuple.remote = env_addr(v, 2);
+	return p;
+}
+
+void open_conn(struct env *v, const struct tcp_opts *o)
+{
+	struct tcp_open_params p = v->v6 ? open_params6(v, o) : open_params(o);
 
 	assert_int_equal(tcp_open(v->e, &p), 0);
 	v->c = tcp_conn_find(v->e, 1);

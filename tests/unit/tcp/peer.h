@@ -52,7 +52,7 @@ struct pseg {
 	} sack[4];
 	/* crafted only */
 	uint16_t sport, dport;
-	uint8_t saddr; /* last byte of 10.0.0.x; 0: 2 */
+	uint8_t saddr; /* last byte of 10.0.0.x, or IPv6; 0: 2 */
 	uint8_t daddr; /* 0: 1 */
 	bool bad_csum;
 	uint16_t frag; /* IP fragment field */
@@ -61,9 +61,26 @@ struct pseg {
 	uint8_t rawoptlen;
 	uint8_t doff; /* 0: right */
 	uint16_t iplen; /* 0: right */
+	const uint8_t *ext; /* IPv6 extension headers, the last one's next header is TCP */
+	uint8_t extlen;
+	uint8_t extnext; /* type of the first */
+};
+
+/* An ICMP error (ICMPv6 when the environment is) that quotes one of the engine's segments */
+struct picmp {
+	uint8_t type, code;
+	uint32_t mtu;
+	uint32_t seq; /* relative */
+	uint16_t lport; /* 0: OUR_PORT */
+	uint16_t packet_len; /* 0: 1500 */
+	bool bad_csum;
+	uint16_t vlan;
+	unsigned int cut; /* bytes that are missing at the end */
 };
 
 struct out {
+	bool v6;
+	uint32_t flow_label;
 	struct pseg s;
 	uint8_t frame[66000];
 	uint32_t frame_len;
@@ -76,6 +93,8 @@ struct env {
 	struct tcp_engine *e;
 	struct tcp_conn *c;
 	uint64_t now;
+	bool v6; /* what is crafted and opened */
+	uint8_t net[15]; /* all of the addresses but the last byte */
 	uint32_t iss; /* of the engine */
 	bool iss_known;
 	struct out *out;
@@ -111,11 +130,14 @@ struct env {
 };
 
 struct env *env_new(const struct tcp_engine_config *cfg);
+struct env *env_new6(const struct tcp_engine_config *cfg); /* 2001:db8::/120 */
 void env_free(struct env *v);
 
 /* Craft a frame from the peer and give it to the engine */
 enum tcp_verdict put(struct env *v, struct pseg s);
 #define PUT(v, ...) put(v, (struct pseg){__VA_ARGS__})
+void put_icmp(struct env *v, struct picmp i);
+#define PUT_ICMP(v, ...) put_icmp(v, (struct picmp){__VA_ARGS__})
 size_t craft(struct env *v, uint8_t *frame, const struct pseg *s);
 
 /* Next captured frame; the test fails if there is none */
@@ -130,6 +152,8 @@ void no_event(struct env *v);
 /* Common beginnings */
 extern const struct tcp_opts full_opts; /* wscale, timestamps, SACK, 256 KiB */
 extern const struct tcp_opts plain_opts; /* no option but MSS, window 20000 */
+struct ip_addr env_addr(const struct env *v, uint8_t last);
+struct tcp_open_params open_params6(const struct env *v, const struct tcp_opts *o);
 struct tcp_open_params open_params(const struct tcp_opts *o);
 void open_conn(struct env *v, const struct tcp_opts *o);
 void establish(struct env *v, const struct tcp_opts *o); /* active open to ESTABLISHED, RTT 10 ms */

@@ -63,7 +63,7 @@ static void memory_of_many_connections(void **state)
 	struct tcp_engine_config cfg = {.reass_bytes = 1 << 20};
 	struct tcp_opts o = {.rcv_wnd = 1 << 20, .wscale = true};
 	struct env *v = env_new(&cfg);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	tcp_listen(v->e, 1, &any, OUR_PORT, TCP_VLAN_ANY, 10);
 	for (uint16_t i = 0; i < 50; i++) {

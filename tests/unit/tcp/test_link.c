@@ -294,46 +294,9 @@ static void time_out_at_a_dead_nexthop_is_unreachable(void **state)
 
 /* ---------------------------------------------------------------- ICMP */
 
-static void put_icmp(struct env *v, uint8_t code, uint16_t mtu, uint32_t seq, uint16_t lport)
+static void unreachable(struct env *v, uint8_t code, uint32_t mtu, uint32_t seq, uint16_t lport)
 {
-	uint8_t f[14 + 20 + 8 + 28] = {0}, *ip = f + 14, *ic = ip + 20, *q = ic + 8;
-	uint32_t sum = 0;
-
-	f[12] = 8;
-	ip[0] = 0x45;
-	ip[3] = 56;
-	ip[9] = 1;
-	memcpy(ip + 12, "\12\0\0\11\12\0\0\1", 8);
-	for (int i = 0; i < 20; i += 2)
-		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	ip[10] = (uint8_t)(~sum >> 8);
-	ip[11] = (uint8_t)~sum;
-	ic[0] = 3;
-	ic[1] = code;
-	ic[6] = (uint8_t)(mtu >> 8);
-	ic[7] = (uint8_t)mtu;
-	q[0] = 0x45;
-	q[9] = 6;
-	memcpy(q + 12, "\12\0\0\1\12\0\0\2", 8);
-	q[20] = (uint8_t)(lport >> 8);
-	q[21] = (uint8_t)lport;
-	q[22] = PEER_PORT >> 8;
-	q[23] = PEER_PORT & 255;
-	seq += v->iss;
-	q[24] = (uint8_t)(seq >> 24);
-	q[25] = (uint8_t)(seq >> 16);
-	q[26] = (uint8_t)(seq >> 8);
-	q[27] = (uint8_t)seq;
-	sum = 0;
-	for (int i = 0; i < 36; i += 2)
-		sum += (uint32_t)ic[i] << 8 | ic[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	ic[2] = (uint8_t)(~sum >> 8);
-	ic[3] = (uint8_t)~sum;
-	/* the host is told as well */
-	assert_int_equal(tcp_input(v->e, v->now, f, sizeof(f), 0), TCP_TO_HOST);
+	PUT_ICMP(v, .type = 3, .code = code, .mtu = mtu, .seq = seq, .lport = lport);
 }
 
 static void unreach_ends_a_handshake(void **state)
@@ -341,11 +304,11 @@ static void unreach_ends_a_handshake(void **state)
 	struct env *v = env_new(NULL);
 
 	open_conn(v, &plain_opts);
-	put_icmp(v, 1, 0, 0, OUR_PORT); /* host unreachable: soft (RFC 1122 4.2.3.9) */
-	put_icmp(v, 3, 0, 12345, OUR_PORT); /* quotes what we never sent (RFC 5927 4.1) */
-	put_icmp(v, 3, 0, 0, OUR_PORT + 1);
+	unreachable(v, 1, 0, 0, OUR_PORT); /* host unreachable: soft (RFC 1122 4.2.3.9) */
+	unreachable(v, 3, 0, 12345, OUR_PORT); /* quotes what we never sent (RFC 5927 4.1) */
+	unreachable(v, 3, 0, 0, OUR_PORT + 1);
 	no_event(v);
-	put_icmp(v, 3, 0, 0, OUR_PORT);
+	unreachable(v, 3, 0, 0, OUR_PORT);
 	expect_event(v, TCP_EV_UNREACH, 3 << 8 | 3);
 	env_free(v);
 }
@@ -355,7 +318,7 @@ static void unreach_does_not_end_a_connection(void **state)
 	struct env *v = established(&plain_opts);
 
 	send_records(v, 1, 100);
-	put_icmp(v, 3, 0, 1, OUR_PORT);
+	unreachable(v, 3, 0, 1, OUR_PORT);
 	no_event(v);
 	assert_int_equal(tcp_conn_state(v->c), TCPS_ESTABLISHED);
 	env_free(v);
@@ -367,11 +330,11 @@ static void path_mtu(void **state)
 
 	send_records(v, 2, 1460);
 	drop_out(v);
-	put_icmp(v, 4, 1000, 99999, OUR_PORT);
+	unreachable(v, 4, 1000, 99999, OUR_PORT);
 	assert_int_equal(tcp_emss(v->c), 1460);
-	put_icmp(v, 4, 100, 1, OUR_PORT); /* a lie that would choke us */
+	unreachable(v, 4, 100, 1, OUR_PORT); /* a lie that would choke us */
 	assert_int_equal(tcp_emss(v->c), 1460);
-	put_icmp(v, 4, 1000, 1, OUR_PORT);
+	unreachable(v, 4, 1000, 1, OUR_PORT);
 	assert_int_equal(tcp_emss(v->c), 960); /* RFC 1191: sent again at once, smaller */
 	assert_int_equal(next_out(v)->s.len, 960);
 	assert_int_equal(next_out(v)->s.len, 500);
@@ -383,7 +346,7 @@ static void path_mtu(void **state)
 		tcp_conn_info(v->c, &i);
 		assert_int_equal(i.snd_cwnd, 14600); /* no sign of congestion */
 	}
-	put_icmp(v, 4, 1400, 1, OUR_PORT); /* never up */
+	unreachable(v, 4, 1400, 1, OUR_PORT); /* never up */
 	assert_int_equal(tcp_emss(v->c), 960);
 	env_free(v);
 }
@@ -406,7 +369,7 @@ static void loop_connection(void **state)
 {
 	struct tcp_open_params p;
 	struct env *v = loop_env(&p);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 	struct tcp_conn *a, *b;
 
 	assert_int_equal(tcp_listen(v->e, 1, &any, PEER_PORT, TCP_VLAN_NONE, 4), 0);
@@ -437,7 +400,7 @@ static void loop_refused(void **state)
 {
 	struct tcp_open_params p;
 	struct env *v = loop_env(&p);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	assert_int_equal(tcp_open(v->e, &p), 0);
 	expect_event(v, TCP_EV_REFUSED, 0); /* nobody listens */
@@ -475,7 +438,7 @@ static void loop_queue_is_bounded(void **state)
 	struct tcp_nexthop nh = nexthop(1, TCP_VLAN_NONE, 65535, TCP_NH_LOOP);
 	struct env *v = env_new(&cfg);
 	struct tcp_open_params p = open_params(&full_opts);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 	struct tcp_opts o = full_opts;
 
 	tcp_nexthop_set(v->e, 1, &nh);

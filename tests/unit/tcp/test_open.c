@@ -214,7 +214,7 @@ static void open_errors(void **state)
 static struct env *listening(const struct tcp_engine_config *cfg, uint32_t backlog)
 {
 	struct env *v = env_new(cfg);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	assert_int_equal(tcp_listen(v->e, 9, &any, OUR_PORT, TCP_VLAN_ANY, backlog), 0);
 	return v;
@@ -441,7 +441,7 @@ static void rst_takes_a_held_syn_back(void **state)
 static void listener_choice(void **state)
 {
 	struct env *v = env_new(NULL);
-	struct ip_addr any = {0}, one = ip_addr_v4((uint8_t[]){10, 0, 0, 1});
+	struct ip_addr any = {.family = IP_V4}, one = ip_addr_v4((uint8_t[]){10, 0, 0, 1});
 
 	assert_int_equal(tcp_listen(v->e, 1, &any, 80, TCP_VLAN_NONE, 4), 0);
 	assert_int_equal(tcp_listen(v->e, 1, &any, 81, TCP_VLAN_NONE, 4), -EEXIST);
@@ -582,7 +582,7 @@ static void timewait_reopen(void **state)
 static void timewait_new_syn(void **state)
 {
 	struct env *v = env_new(NULL);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	to_timewait(v, &plain_opts);
 	/* an old SYN is answered with an ACK */
@@ -601,7 +601,7 @@ static void timewait_new_syn(void **state)
 static void timewait_new_syn_by_timestamp(void **state)
 {
 	struct env *v = env_new(NULL);
-	struct ip_addr any = {0};
+	struct ip_addr any = {.family = IP_V4};
 
 	to_timewait(v, &full_opts);
 	assert_int_equal(tcp_listen(v->e, 1, &any, OUR_PORT, TCP_VLAN_ANY, 4), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Commands of the control socket. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,23 +79,33 @@ static void dump_mr(void *arg, const struct mr *mr)
 		mr->valid ? "valid" : "invalid");
 }
 
+/* ADDRESS:PORT, an IPv6 address in brackets (RFC 3986 3.2.2) */
+static const char *socket_name(const struct ip_addr *a, uint16_t port, char *buf, size_t size)
+{
+	bool v6 = a->family == IP_V6;
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(v6 ? AF_INET6 : AF_INET, a->b, text, sizeof(text));
+	snprintf(buf, size, "%s%s%s:%u", v6 ? "[" : "", text, v6 ? "]" : "", port);
+	return buf;
+}
+
 static void dump_conn(void *arg, struct rnic_conn *c)
 {
 	static const char *const state[] = {"?",    "opening", "streaming",
 					    "rdma", "closing", "ended"};
+	char local[64], remote[64];
 	struct tcp_conn_info i;
-	const u8 *l, *r;
 
 	tcp_conn_info(c->tcp, &i);
-	l = i.tuple.local.b;
-	r = i.tuple.remote.b;
 	fprintf(arg,
-		"conn %u: %s %s %u.%u.%u.%u:%u %u.%u.%u.%u:%u qp %u nexthop %u mss %u una %u nxt %u wnd %u "
+		"conn %u: %s %s %s %s qp %u nexthop %u mss %u una %u nxt %u wnd %u "
 		"cwnd %u rcv %u rcv_wnd %u queued %u held %u rtx %" PRIu64 " events %u\n",
-		c->id, state[c->state], tcp_state_name(i.state), l[0], l[1], l[2], l[3],
-		i.tuple.lport, r[0], r[1], r[2], r[3], i.tuple.rport, c->qpn, i.nexthop, i.emss,
-		i.snd_una, i.snd_nxt, i.snd_wnd, i.snd_cwnd, i.rcv_nxt, i.rcv_wnd, i.queued, i.held,
-		(uint64_t)i.stats.rtx_segs, c->nev);
+		c->id, state[c->state], tcp_state_name(i.state),
+		socket_name(&i.tuple.local, i.tuple.lport, local, sizeof(local)),
+		socket_name(&i.tuple.remote, i.tuple.rport, remote, sizeof(remote)), c->qpn,
+		i.nexthop, i.emss, i.snd_una, i.snd_nxt, i.snd_wnd, i.snd_cwnd, i.rcv_nxt,
+		i.rcv_wnd, i.queued, i.held, (uint64_t)i.stats.rtx_segs, c->nev);
 }
 
 static const char *cmd_state(struct ctl *ctl, char *args, FILE *out)

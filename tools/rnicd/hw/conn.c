@@ -362,7 +362,6 @@ static void conn_established(struct rnic_conn *c)
 {
 	struct tcp_conn_info i;
 	u16 options = 0;
-	u32 rcv_mss = c->dev->conns->nexthop[c->nexthop].mtu - 40u;
 
 	tcp_conn_info(c->tcp, &i);
 	if (i.timestamps)
@@ -372,11 +371,9 @@ static void conn_established(struct rnic_conn *c)
 	if (c->options & ORNIC_TCPO_WSCALE && (i.snd_shift || i.rcv_shift))
 		options |= ORNIC_TCPO_WSCALE;
 	options |= c->options & (ORNIC_TCPO_KEEPALIVE | ORNIC_TCPO_NAGLE);
-	if (c->mss && c->mss < rcv_mss)
-		rcv_mss = c->mss;
 	c->options = options;
 	c->est.snd_mss = cpu_to_le16(i.emss);
-	c->est.rcv_mss = cpu_to_le16(rcv_mss);
+	c->est.rcv_mss = cpu_to_le16(i.my_mss);
 	c->est.options = cpu_to_le16(options);
 	c->est.snd_wscale = i.snd_shift;
 	c->est.rcv_wscale = i.rcv_shift;

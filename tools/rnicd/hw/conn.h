@@ -40,7 +40,6 @@ struct conn_event {
  * @rx_base: stream offset of the first byte kept
  * @rx_len: bytes kept
  * @rx_told: stream offset up to which STREAM_RX events were written
- * @mss: MSS that was asked for, or 0
  * @est: data of ESTABLISHED
  * @term_sent: data of TERM_SENT
  * @term_rcvd: data of TERM_RCVD
@@ -65,7 +64,6 @@ struct rnic_conn {
 	u64 rx_base;
 	u32 rx_len;
 	u64 rx_told;
-	u16 mss;
 	struct ornic_tcp_established est;
 	struct ornic_terminate term_sent;
 	struct ornic_terminate term_rcvd;

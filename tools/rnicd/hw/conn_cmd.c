@@ -96,18 +96,32 @@ struct cmd_ret conn_cmd_clear_nexthop(struct rnic *dev, const void *cmd)
 
 /* ---- addresses and options ---- */
 
-/* An IPv4 address stands in the first 4 of 16 bytes. */
-static bool addr_tail_zero(const u8 *addr)
+static bool family_known(u8 family)
 {
-	static const u8 zero[12];
-
-	return !memcmp(addr + 4, zero, sizeof(zero));
+	return family == ORNIC_FAMILY_IPV4 || family == ORNIC_FAMILY_IPV6;
 }
 
-/* RFC 9293 3.9.2.3 (MUST-46): a connection has no broadcast or multicast address at either end. */
-static bool addr_is_host(const u8 *addr)
+static struct ip_addr addr_make(u8 family, const u8 *addr)
 {
-	return addr_tail_zero(addr) && addr[0] != 0 && addr[0] < 224;
+	return family == ORNIC_FAMILY_IPV6 ? ip_addr_v6(addr) : ip_addr_v4(addr);
+}
+
+/*
+ * RFC 9293 3.9.2.3 (MUST-46): a connection has no broadcast or multicast address at either end. An
+ * IPv4 address stands in the first 4 of 16 bytes.
+ */
+static bool addr_is_host(u8 family, const u8 *addr)
+{
+	struct ip_addr a = addr_make(family, addr);
+
+	return !memcmp(a.b, addr, sizeof(a.b)) && ip_addr_unicast(&a);
+}
+
+static bool addr_is_any(const u8 *addr)
+{
+	static const u8 zero[16];
+
+	return !memcmp(addr, zero, sizeof(zero));
 }
 
 static struct cmd_ret opts_bad(size_t base, size_t field)
@@ -209,9 +223,9 @@ static struct cmd_ret conn_check_listen(const struct ornic_cmd_listen *c)
 
 	if (!id || id >= RNIC_MAX_LISTEN)
 		return CMD_BAD(NUMBER, struct ornic_cmd_listen, listen_id);
-	if (c->family != ORNIC_FAMILY_IPV4)
+	if (!family_known(c->family))
 		return CMD_BAD(FIELD, struct ornic_cmd_listen, family);
-	if (!addr_tail_zero(c->addr) || c->addr[0] >= 224)
+	if (!addr_is_any(c->addr) && !addr_is_host(c->family, c->addr))
 		return CMD_BAD(FIELD, struct ornic_cmd_listen, addr);
 	if (!c->port)
 		return CMD_BAD(FIELD, struct ornic_cmd_listen, port);
@@ -226,17 +240,14 @@ static struct cmd_ret conn_check_listen(const struct ornic_cmd_listen *c)
 
 struct cmd_ret conn_cmd_listen(struct rnic *dev, const void *cmd)
 {
-	static const u8 any[16];
 	const struct ornic_cmd_listen *c = cmd;
 	struct cmd_ret ret = conn_check_listen(c);
-	struct ip_addr addr = {.family = IP_ANY};
+	struct ip_addr addr = addr_make(c->family, c->addr);
 	u16 vlan = TCP_VLAN_NONE;
 	int err;
 
 	if (ret.status)
 		return ret;
-	if (memcmp(c->addr, any, sizeof(any)))
-		addr = ip_addr_v4(c->addr);
 	if (c->flags & ORNIC_LISTEN_VLAN)
 		vlan = le16_to_cpu(c->vlan_id);
 	err = tcp_listen(dev->tcp, le32_to_cpu(c->listen_id), &addr, le16_to_cpu(c->port), vlan,
@@ -266,11 +277,11 @@ static struct cmd_ret conn_check_open(struct rnic *dev, const struct ornic_cmd_o
 
 	if (ret.status)
 		return ret;
-	if (c->family != ORNIC_FAMILY_IPV4)
+	if (!family_known(c->family))
 		return CMD_BAD(FIELD, struct ornic_cmd_open, family);
-	if (!addr_is_host(c->laddr))
+	if (!addr_is_host(c->family, c->laddr))
 		return CMD_BAD(FIELD, struct ornic_cmd_open, laddr);
-	if (!addr_is_host(c->raddr))
+	if (!addr_is_host(c->family, c->raddr))
 		return CMD_BAD(FIELD, struct ornic_cmd_open, raddr);
 	if (!c->lport)
 		return CMD_BAD(FIELD, struct ornic_cmd_open, lport);
@@ -286,7 +297,6 @@ static struct cmd_ret conn_check_open(struct rnic *dev, const struct ornic_cmd_o
 static void conn_set_opts(struct rnic_conn *c, const struct ornic_tcp_opts *o)
 {
 	c->options = le16_to_cpu(o->options);
-	c->mss = le16_to_cpu(o->mss);
 	c->dscp = o->dscp;
 }
 
@@ -305,8 +315,8 @@ struct cmd_ret conn_cmd_open(struct rnic *dev, const void *cmd)
 	if (!conn)
 		return cmd_ret(ORNIC_CMDS_NO_MEMORY, 0);
 	conn_set_opts(conn, &c->opts);
-	p.tuple.local = ip_addr_v4(c->laddr);
-	p.tuple.remote = ip_addr_v4(c->raddr);
+	p.tuple.local = addr_make(c->family, c->laddr);
+	p.tuple.remote = addr_make(c->family, c->raddr);
 	p.tuple.lport = le16_to_cpu(c->lport);
 	p.tuple.rport = le16_to_cpu(c->rport);
 	p.user = conn;
@@ -716,7 +726,7 @@ static void conn_fill_attr(const struct rnic_conn *c, struct ornic_conn_attr *a)
 	a->lport = cpu_to_le16(i.tuple.lport);
 	a->rport = cpu_to_le16(i.tuple.rport);
 	a->snd_mss = cpu_to_le16(i.emss);
-	a->family = ORNIC_FAMILY_IPV4;
+	a->family = i.tuple.local.family == IP_V6 ? ORNIC_FAMILY_IPV6 : ORNIC_FAMILY_IPV4;
 	a->dscp = c->dscp;
 	a->snd_una = cpu_to_le32(i.snd_una);
 	a->snd_nxt = cpu_to_le32(i.snd_nxt);

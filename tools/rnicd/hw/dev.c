@@ -21,7 +21,7 @@
 
 u64 rnic_caps(const struct rnic *dev)
 {
-	return IW_CAPS | NIC_CAPS;
+	return IW_CAPS | NIC_CAPS | ORNIC_CAP_IPV6;
 }
 
 void rnic_device_attr(const struct rnic *dev, struct ornic_device_attr *a)

@@ -114,14 +114,14 @@ int nic_tcp_xmit(struct rnic *dev, const struct iovec *iov, int cnt, const struc
 
 	if (!dev->port_up)
 		return -ENETDOWN;
-	if (!meta->flags)
+	if (!(meta->flags & TCP_TX_CSUM_PARTIAL))
 		return wire_send(dev->wire, iov, cnt, NULL);
 	m.flags = WIRE_F_CSUM_PARTIAL;
 	m.csum_start = meta->csum_start;
 	m.csum_offset = meta->csum_offset;
 	m.hdr_len = meta->hdr_len;
 	if (meta->flags & TCP_TX_GSO) {
-		m.gso_type = WIRE_GSO_TCPV4;
+		m.gso_type = meta->flags & TCP_TX_IPV6 ? WIRE_GSO_TCPV6 : WIRE_GSO_TCPV4;
 		m.gso_size = meta->gso_size;
 	}
 	return wire_send(dev->wire, iov, cnt, &m);

@@ -268,16 +268,16 @@ static void rx_to_ring(struct rnic *dev, u8 *frame, size_t len, const struct wir
 	rx_host(dev, frame, (u32)len, meta->flags & WIRE_F_CSUM_VALID);
 }
 
-/* Where the transport header is, for a frame that the TCP engine knows as IPv4 TCP. */
+/* Where the transport header is, for a held SYN: IPv6 extension headers are cut off from those. */
 static bool rx_find_tcp(const u8 *frame, size_t len, struct wire_meta *m)
 {
 	u32 l3 = ETH_HLEN;
 
 	if (len > ETH_HLEN + ETH_VLAN_HLEN && get_be16(frame + 12) == ETH_P_VLAN)
 		l3 += ETH_VLAN_HLEN;
-	if (len < l3 + IP4_HLEN || frame[l3] >> 4 != 4)
+	if (len < l3 + IP4_HLEN)
 		return false;
-	m->csum_start = (u16)(l3 + (frame[l3] & 15u) * 4);
+	m->csum_start = (u16)(l3 + (frame[l3] >> 4 == 6 ? IP6_HLEN : (frame[l3] & 15u) * 4));
 	m->csum_offset = 16;
 	return true;
 }

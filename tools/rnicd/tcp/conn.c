@@ -89,9 +89,11 @@ static void settle_window(struct tcp_conn *c)
 static uint32_t path_mss(const struct tcp_conn *c)
 {
 	const struct nexthop_slot *nh = &c->e->nexthops[c->nexthop];
-	uint32_t mtu = nh->valid ? nh->nh.mtu : 1500;
-	uint32_t mss = min_u32(mtu, c->pmtu) - IP4_HLEN_ - TCP_HLEN_;
+	uint32_t mtu = min_u32(nh->valid ? nh->nh.mtu : 1500, c->pmtu), mss;
 
+	if (c->tuple.local.family == IP_V6) /* RFC 8200 5: no link takes less */
+		mtu = max_u32(mtu, PMTU_MIN6);
+	mss = mtu - c->ip_hlen - TCP_HLEN_;
 	return c->opts.mss ? min_u32(mss, c->opts.mss) : mss;
 }
 
@@ -105,7 +107,9 @@ void tcp_conn_set_mss(struct tcp_conn *c)
 /* What a SYN or SYN-ACK of the peer settles */
 void tcp_conn_options(struct tcp_conn *c, const struct seg_in *s)
 {
-	c->peer_mss = (uint16_t)(s->mss ? max_u32(s->mss, MSS_MIN) : MSS_DEFAULT);
+	c->peer_mss = mss_default(c->tuple.local.family);
+	if (s->mss)
+		c->peer_mss = (uint16_t)max_u32(s->mss, MSS_MIN);
 	c->ts_on = c->opts.timestamps && s->ts;
 	c->sack_on = c->opts.sack && s->sackok;
 	c->ws_on = c->opts.wscale && s->wscale >= 0;
@@ -157,7 +161,8 @@ struct tcp_conn *tcp_conn_new(struct tcp_engine *e, uint32_t id, const struct tc
 	c->opts = *opts;
 	c->nexthop = nexthop;
 	c->pmtu = UINT32_MAX;
-	c->peer_mss = MSS_DEFAULT;
+	c->ip_hlen = (uint8_t)ip_hlen(t->local.family);
+	c->peer_mss = mss_default(t->local.family);
 	c->heap_pos = HEAP_NONE;
 	for (int i = 0; i < TM_SLOTS; i++)
 		c->due[i] = TCP_NO_DEADLINE;
@@ -254,9 +259,11 @@ void tcp_conn_established(struct tcp_conn *c)
 
 static int tuple_check(const struct tcp_tuple *t)
 {
-	if (t->local.family != IP_V4 || t->remote.family != IP_V4)
+	if (t->local.family != IP_V4 && t->local.family != IP_V6)
 		return -EAFNOSUPPORT;
-	if (!ip4_unicast(&t->local) || !ip4_unicast(&t->remote))
+	if (t->remote.family != t->local.family)
+		return -EAFNOSUPPORT;
+	if (!ip_addr_unicast(&t->local) || !ip_addr_unicast(&t->remote))
 		return -EINVAL;
 	return t->lport && t->rport ? 0 : -EINVAL;
 }
@@ -274,6 +281,7 @@ static uint32_t isn_after(struct tcp_engine *e, uint32_t iss, const struct timew
 
 static int open_locked(struct tcp_engine *e, const struct tcp_open_params *p)
 {
+	struct tcp_tuple tuple = p->tuple;
 	struct tcp_opts opts = p->opts;
 	struct timewait *tw = NULL;
 	struct flow_node *n;
@@ -290,11 +298,12 @@ static int open_locked(struct tcp_engine *e, const struct tcp_open_params *p)
 		return -EINVAL;
 	if (e->conns[p->id])
 		return -EEXIST;
-	flow_from_tuple(&f, &p->tuple);
+	tuple.scope = tuple_scope(&tuple, e->nexthops[p->nexthop].nh.vlan);
+	flow_from_tuple(&f, &tuple);
 	n = flow_find(e, &f, flow_hash(e, &f));
 	if (n && n->kind != FLOW_TIMEWAIT)
 		return -EADDRINUSE;
-	c = tcp_conn_new(e, p->id, &p->tuple, &opts, p->nexthop, p->user);
+	c = tcp_conn_new(e, p->id, &tuple, &opts, p->nexthop, p->user);
 	if (!c)
 		return -ENOMEM;
 	if (n) {
@@ -712,6 +721,7 @@ void tcp_conn_info(const struct tcp_conn *c, struct tcp_conn_info *i)
 	i->rcv_nxt = c->rcv_nxt;
 	i->rcv_wnd = rx_window(c);
 	i->emss = c->emss;
+	i->my_mss = c->my_mss;
 	i->queued = c->q_end - c->snd_una;
 	i->held = c->held + c->reass.bytes;
 	i->snd_shift = c->snd_shift;

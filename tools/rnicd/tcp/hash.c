@@ -51,7 +51,8 @@ uint64_t siphash_words(const struct sipkey *key, const uint64_t *w, unsigned int
 void flow_from_tuple(struct flow *f, const struct tcp_tuple *t)
 {
 	f->w[0] = (uint64_t)get32(t->local.b) << 32 | get32(t->remote.b);
-	f->w[1] = (uint64_t)t->local.family << 32 | (uint32_t)t->lport << 16 | t->rport;
+	f->w[1] = (uint64_t)t->scope << 40 | (uint64_t)t->local.family << 32 |
+		  (uint32_t)t->lport << 16 | t->rport;
 	f->w[2] = 0;
 	f->w[3] = 0;
 	f->w[4] = 0;
@@ -64,7 +65,7 @@ void flow_from_tuple(struct flow *f, const struct tcp_tuple *t)
 
 static unsigned int flow_words(const struct flow *f)
 {
-	return f->w[1] >> 32 == IP_V6 ? 5 : 2;
+	return (f->w[1] >> 32 & 0xff) == IP_V6 ? 5 : 2;
 }
 
 uint64_t flow_hash(const struct tcp_engine *e, const struct flow *f)

@@ -23,24 +23,29 @@
 #define ETH_HLEN_     14u
 #define VLAN_HLEN_    4u
 #define IP4_HLEN_     20u
+#define IP6_HLEN_     40u
 #define TCP_HLEN_     20u
 #define TCP_TS_LEN    12u /* NOP NOP TS */
-#define FRAME_HDR_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP4_HLEN_ + 60u)
+#define FRAME_HDR_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP6_HLEN_ + 60u)
 
-#define TMPL_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP4_HLEN_ + TCP_HLEN_)
+#define TMPL_MAX (ETH_HLEN_ + VLAN_HLEN_ + IP6_HLEN_ + TCP_HLEN_)
 
 #define ETHERTYPE_IPV4_ 0x0800u
+#define ETHERTYPE_IPV6_ 0x86ddu
 #define ETHERTYPE_VLAN_ 0x8100u
 #define IPPROTO_ICMP_	1u
 #define IPPROTO_TCP_	6u
+#define IPPROTO_ICMP6_	58u
 
-#define MSS_DEFAULT 536u /* RFC 9293 3.7.1 */
-#define MSS_MIN	    64u /* below that a hostile MSS costs more headers than data */
-#define PMTU_MIN    552u /* lowest MTU believed from ICMP */
-#define SACK_MAX    4u
-#define DUPTHRESH   3u
-#define IW_SEGS	    10u /* RFC 6928 */
-#define MAX_WSCALE  14u
+#define MSS_DEFAULT  536u /* RFC 9293 3.7.1 */
+#define MSS_DEFAULT6 1220u
+#define MSS_MIN	     64u /* below that a hostile MSS costs more headers than data */
+#define PMTU_MIN     552u /* lowest MTU believed from ICMP */
+#define PMTU_MIN6    1280u /* RFC 8201 4: less is no path of IPv6 */
+#define SACK_MAX     4u
+#define DUPTHRESH    3u
+#define IW_SEGS	     10u /* RFC 6928 */
+#define MAX_WSCALE   14u
 
 #define RTO_INIT	   TCP_NS_PER_S /* RFC 6298 2.1 */
 #define RTO_AFTER_SYN_LOSS (3 * TCP_NS_PER_S) /* RFC 6298 5.7 */
@@ -130,11 +135,31 @@ static inline void put32(uint8_t *p, uint32_t v)
 	p[3] = (uint8_t)v;
 }
 
-/* RFC 9293 3.9.2.3: TCP has no business with broadcast, multicast or no address (MUST-46, 57, 63)
- */
-static inline bool ip4_unicast(const struct ip_addr *a)
+/* ---------------------------------------------------------------- addresses */
+
+bool ip_zero(const struct ip_addr *a);
+
+static inline bool ip6_link_local(const struct ip_addr *a)
 {
-	return a->b[0] && a->b[0] < 224;
+	return a->family == IP_V6 && a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
+}
+
+/* @vlan: TCI or TCP_VLAN_NONE */
+static inline uint16_t tuple_scope(const struct tcp_tuple *t, uint16_t vlan)
+{
+	if (vlan == TCP_VLAN_NONE || !(ip6_link_local(&t->local) || ip6_link_local(&t->remote)))
+		return 0;
+	return vlan & 0xfff;
+}
+
+static inline uint32_t ip_hlen(uint8_t family)
+{
+	return family == IP_V6 ? IP6_HLEN_ : IP4_HLEN_;
+}
+
+static inline uint16_t mss_default(uint8_t family)
+{
+	return family == IP_V6 ? MSS_DEFAULT6 : MSS_DEFAULT;
 }
 
 /* ---------------------------------------------------------------- lists */
@@ -415,10 +440,13 @@ struct tcp_conn {
 	bool in_output; /* the pass is under way and sees what is queued meanwhile */
 	uint8_t tmpl[TMPL_MAX];
 	uint8_t tmpl_len; /* up to the end of the fixed TCP header */
-	uint32_t ip_sum; /* of the template, length zero */
+	uint8_t ip_hlen;
+	uint32_t ip_sum; /* of the template, length zero; IPv4 only */
 	uint32_t tcp_sum; /* pseudo header's addresses and protocol, and ports */
 	uint32_t nexthop;
 	uint32_t pmtu; /* from ICMP; UINT32_MAX: none */
+	uint64_t pmtu_until; /* when it is forgotten (RFC 1191 6.3) */
+	uint32_t soft_error; /* ICMP type << 8 | code of the handshake, 0: none */
 	uint16_t peer_mss;
 	uint16_t my_mss; /* announced */
 
@@ -566,10 +594,10 @@ void flow_remove(struct tcp_engine *e, struct flow_node *n);
 enum parse_result {
 	PARSE_TCP,
 	PARSE_ICMP,
-	PARSE_OTHER,
-	PARSE_BAD
+	PARSE_OTHER
 };
 
+uint32_t ip_addrs_sum(const uint8_t *ip, uint8_t family);
 enum parse_result frame_parse(const struct tcp_engine *e, struct seg_in *s);
 bool seg_parse_header(struct seg_in *s);
 bool seg_checksum_ok(const struct seg_in *s);
@@ -630,7 +658,11 @@ void held_syn_forget(struct tcp_engine *e, struct held_syn *h);
 
 enum tcp_verdict frame_input(struct tcp_engine *e, const void *frame, size_t len,
 			     unsigned int csum_flags, bool looped);
-void icmp_input(struct tcp_engine *e, struct seg_in *s);
+
+/* ---------------------------------------------------------------- icmp.c */
+
+void icmp_input(struct tcp_engine *e, const struct seg_in *s);
+void pmtu_expire(struct tcp_conn *c);
 
 /* ---------------------------------------------------------------- rx.c */
 

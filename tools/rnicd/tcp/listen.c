@@ -24,13 +24,15 @@ static bool listener_matches(const struct listener *l, const struct seg_in *s)
 		return false;
 	if (l->vlan != TCP_VLAN_ANY && l->vlan != vlan)
 		return false;
-	return l->addr.family == IP_ANY || addr_equal(&l->addr, &s->tuple.local);
+	if (l->addr.family != s->tuple.local.family)
+		return false;
+	return ip_zero(&l->addr) || addr_equal(&l->addr, &s->tuple.local);
 }
 
 /* The most specific one: address before wildcard, then VLAN before any */
 static int listener_rank(const struct listener *l)
 {
-	return (l->addr.family != IP_ANY) * 2 + (l->vlan != TCP_VLAN_ANY);
+	return !ip_zero(&l->addr) * 2 + (l->vlan != TCP_VLAN_ANY);
 }
 
 struct listener *listener_find(struct tcp_engine *e, const struct seg_in *s)
@@ -52,7 +54,7 @@ int tcp_listen(struct tcp_engine *e, uint32_t id, const struct ip_addr *addr, ui
 		return -EINVAL;
 	if (vlan > 4095 && vlan != TCP_VLAN_ANY && vlan != TCP_VLAN_NONE)
 		return -EINVAL;
-	if (addr->family != IP_V4 && addr->family != IP_ANY)
+	if (addr->family != IP_V4 && addr->family != IP_V6)
 		return -EAFNOSUPPORT;
 	if (e->listeners[id].used)
 		return -EEXIST;
@@ -130,21 +132,37 @@ void held_syn_expire(struct tcp_engine *e)
 	}
 }
 
-/* The SYN without payload; IP length and checksum are left as they are (see tcp_refuse()) */
+/*
+ * The SYN without payload, and without IPv6 extension headers, which bind nobody here. The length
+ * of the TCP segment in the IP header, and checksums, are left as they are (see tcp_refuse()).
+ */
+static void held_syn_frame(struct held_syn *h, const struct seg_in *s)
+{
+	bool v6 = s->tuple.local.family == IP_V6;
+	size_t l2 = (size_t)(s->l3 - s->frame);
+	size_t ip = v6 ? IP6_HLEN_ : (size_t)(s->l4 - s->l3);
+	size_t tcp = (size_t)(s->data - s->l4);
+
+	memcpy(h->frame, s->frame, l2 + ip);
+	memcpy(h->frame + l2 + ip, s->l4, tcp);
+	if (v6) {
+		put16(h->frame + l2 + 4, s->l4_len);
+		h->frame[l2 + 6] = IPPROTO_TCP_;
+	}
+	h->frame_len = (uint16_t)(l2 + ip + tcp);
+	h->cut = s->len != 0;
+}
+
 static void held_syn_copy(struct held_syn *h, const struct seg_in *s)
 {
-	size_t hdr = (size_t)(s->data - s->frame);
-
-	h->frame_len = (uint16_t)hdr;
-	h->cut = s->len != 0;
-	memcpy(h->frame, s->frame, hdr);
+	held_syn_frame(h, s);
 	h->csum_flags = s->csum_flags;
 	h->seq = s->seq;
 	h->wnd = s->wnd;
 	h->tsval = s->tsval;
 	h->info.tuple = s->tuple;
 	h->info.vlan = s->vlan == TCP_VLAN_NONE ? TCP_VLAN_NONE : s->vlan & 0xfff;
-	h->info.mss = s->mss ? s->mss : MSS_DEFAULT;
+	h->info.mss = s->mss ? s->mss : mss_default(s->tuple.local.family);
 	h->info.wscale = s->wscale;
 	h->info.timestamps = s->ts;
 	h->info.sack = s->sackok;
@@ -189,7 +207,7 @@ enum tcp_verdict listen_input(struct tcp_engine *e, struct seg_in *s)
 
 	if ((s->flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) != TH_SYN)
 		return TCP_TO_HOST;
-	if (!ip4_unicast(&s->tuple.local) || !ip4_unicast(&s->tuple.remote))
+	if (!ip_addr_unicast(&s->tuple.local) || !ip_addr_unicast(&s->tuple.remote))
 		return TCP_TO_HOST;
 	l = listener_find(e, s);
 	if (!l)
@@ -238,7 +256,6 @@ static void refuse_rst(struct tcp_engine *e, const struct held_syn *h)
 	/* it parsed before; without its payload the IP length would not fit, so by hand */
 	s.vlan = h->info.vlan;
 	s.l3 = h->frame + ETH_HLEN_ + (get16(h->frame + 12) == ETHERTYPE_VLAN_ ? VLAN_HLEN_ : 0);
-	s.l4 = s.l3 + (s.l3[0] & 15) * 4u;
 	s.tuple = h->info.tuple;
 	s.seq = h->seq;
 	s.flags = TH_SYN;

@@ -33,8 +33,43 @@ static void tmpl_ethernet(struct tcp_conn *c, const struct tcp_nexthop *nh)
 		put16(p + 2, nh->vlan);
 		p += 4;
 	}
-	put16(p, ETHERTYPE_IPV4_);
+	put16(p, c->tuple.local.family == IP_V6 ? ETHERTYPE_IPV6_ : ETHERTYPE_IPV4_);
 	c->tmpl_len = (uint8_t)(p + 2 - c->tmpl);
+}
+
+static void ip4_header(uint8_t *ip, uint8_t tos, uint8_t ttl)
+{
+	memset(ip, 0, IP4_HLEN_);
+	ip[0] = 0x45;
+	ip[1] = tos;
+	ip[6] = 0x40; /* DF: RFC 6864 then lets the id be anything */
+	ip[8] = ttl;
+	ip[9] = IPPROTO_TCP_;
+}
+
+static void ip6_header(uint8_t *ip, uint8_t traffic_class, uint32_t label, uint8_t hop_limit)
+{
+	put32(ip, 6u << 28 | (uint32_t)traffic_class << 20 | (label & 0xfffff));
+	put16(ip + 4, 0);
+	ip[6] = IPPROTO_TCP_;
+	ip[7] = hop_limit;
+}
+
+/* Length, and an IPv4 checksum, are still missing */
+static void ip_header(uint8_t *ip, const struct tcp_conn *c)
+{
+	uint8_t tos = (uint8_t)(c->opts.dscp << 2);
+
+	if (c->tuple.local.family == IP_V6) {
+		/* RFC 6437: a label for each flow that nobody can guess the others from */
+		ip6_header(ip, tos, c->ts_off, c->opts.ttl);
+		memcpy(ip + 8, c->tuple.local.b, 16);
+		memcpy(ip + 24, c->tuple.remote.b, 16);
+	} else {
+		ip4_header(ip, tos, c->opts.ttl);
+		memcpy(ip + 12, c->tuple.local.b, 4);
+		memcpy(ip + 16, c->tuple.remote.b, 4);
+	}
 }
 
 /* All of the header that stays the same from segment to segment, and the sums over it */
@@ -45,20 +80,14 @@ void tmpl_build(struct tcp_conn *c)
 
 	tmpl_ethernet(c, &c->e->nexthops[c->nexthop].nh);
 	ip = c->tmpl + c->tmpl_len;
-	tcp = ip + IP4_HLEN_;
-	memset(ip, 0, IP4_HLEN_ + TCP_HLEN_);
-	ip[0] = 0x45;
-	ip[1] = (uint8_t)(c->opts.dscp << 2);
-	ip[6] = 0x40; /* DF: RFC 6864 then lets the id be anything */
-	ip[8] = c->opts.ttl;
-	ip[9] = IPPROTO_TCP_;
-	memcpy(ip + 12, c->tuple.local.b, 4);
-	memcpy(ip + 16, c->tuple.remote.b, 4);
+	tcp = ip + c->ip_hlen;
+	ip_header(ip, c);
+	memset(tcp, 0, TCP_HLEN_);
 	put16(tcp, c->tuple.lport);
 	put16(tcp + 2, c->tuple.rport);
-	c->tmpl_len += IP4_HLEN_ + TCP_HLEN_;
-	c->ip_sum = tcp_sum(0, ip, IP4_HLEN_);
-	c->tcp_sum = tcp_sum(tcp_sum(0, ip + 12, 8), proto, 2);
+	c->tmpl_len += (uint8_t)(c->ip_hlen + TCP_HLEN_);
+	c->ip_sum = tcp_sum(0, ip, c->ip_hlen);
+	c->tcp_sum = tcp_sum(ip_addrs_sum(ip, c->tuple.local.family), proto, 2);
 }
 
 /* ---------------------------------------------------------------- options */
@@ -226,16 +255,19 @@ static uint32_t emit_window(struct tcp_conn *c, const struct emit *m)
 
 static uint8_t *emit_header(struct tcp_conn *c, const struct emit *m, uint8_t *h)
 {
-	uint8_t *ip = h + c->tmpl_len - IP4_HLEN_ - TCP_HLEN_;
-	uint8_t *tcp = ip + IP4_HLEN_;
-	uint16_t total = (uint16_t)(IP4_HLEN_ + TCP_HLEN_ + m->optlen + m->len);
+	uint8_t *tcp = h + c->tmpl_len - TCP_HLEN_;
+	uint8_t *ip = tcp - c->ip_hlen;
+	uint32_t l4 = TCP_HLEN_ + m->optlen + m->len;
 
 	memcpy(h, c->tmpl, TMPL_MAX);
 	if (m->optlen == TCP_TS_LEN)
 		memcpy(h + c->tmpl_len, m->opt, TCP_TS_LEN);
 	else
 		memcpy(h + c->tmpl_len, m->opt, m->optlen);
-	put16(ip + 2, total);
+	if (c->ip_hlen == IP6_HLEN_)
+		put16(ip + 4, l4);
+	else
+		put16(ip + 2, IP4_HLEN_ + l4);
 	put32(tcp + 4, m->seq);
 	put32(tcp + 8, m->flags & TH_ACK ? c->rcv_nxt : 0);
 	tcp[12] = (uint8_t)((TCP_HLEN_ + m->optlen) / 4 << 4);
@@ -254,11 +286,13 @@ static void emit_checksums(struct tcp_conn *c, const struct emit *m, uint8_t *ip
 			   struct tcp_tx_meta *meta, bool loop)
 {
 	struct tcp_engine *e = c->e;
-	uint8_t *tcp = ip + IP4_HLEN_;
+	uint8_t *tcp = ip + c->ip_hlen;
 	uint32_t l4 = TCP_HLEN_ + m->optlen + m->len;
 	uint32_t sum = c->tcp_sum + htons((uint16_t)l4);
 
-	store_sum(ip + 10, (uint16_t)~tcp_sum_fold(c->ip_sum + htons((uint16_t)(l4 + IP4_HLEN_))));
+	if (c->ip_hlen == IP4_HLEN_)
+		store_sum(ip + 10,
+			  (uint16_t)~tcp_sum_fold(c->ip_sum + htons((uint16_t)(l4 + IP4_HLEN_))));
 	if (e->cfg.tx_flags & TCP_CFG_TX_CSUM || loop) {
 		store_sum(tcp + 16, tcp_sum_fold(sum));
 		meta->flags |= TCP_TX_CSUM_PARTIAL;
@@ -311,6 +345,8 @@ static int emit_frame(struct tcp_conn *c, const struct emit *m, uint32_t gso)
 	meta.csum_start = (uint16_t)(c->tmpl_len - TCP_HLEN_);
 	meta.csum_offset = 16;
 	meta.len = meta.hdr_len + m->len;
+	if (c->ip_hlen == IP6_HLEN_)
+		meta.flags |= TCP_TX_IPV6;
 	if (gso) {
 		meta.flags |= TCP_TX_GSO;
 		meta.gso_size = (uint16_t)gso;
@@ -719,6 +755,7 @@ void tcp_conn_output(struct tcp_conn *c)
 {
 	int rc = 0;
 
+	pmtu_expire(c);
 	if (c->state >= TCPS_ESTABLISHED)
 		rc = output_data(c);
 	if (c->terminal)
@@ -736,30 +773,41 @@ void tcp_conn_output(struct tcp_conn *c)
 
 /* ---------------------------------------------------------------- answers without a connection */
 
+/* IP header of an answer to @s with @l4 bytes behind it */
+static void reply_ip(uint8_t *ip, const struct seg_in *s, uint32_t l4)
+{
+	if (s->tuple.local.family == IP_V6) {
+		ip6_header(ip, 0, 0, 64);
+		put16(ip + 4, l4);
+		memcpy(ip + 8, s->l3 + 24, 16);
+		memcpy(ip + 24, s->l3 + 8, 16);
+		return;
+	}
+	ip4_header(ip, 0, 64);
+	put16(ip + 2, IP4_HLEN_ + l4);
+	memcpy(ip + 12, s->l3 + 16, 4);
+	memcpy(ip + 16, s->l3 + 12, 4);
+	store_sum(ip + 10, (uint16_t)~tcp_sum_fold(tcp_sum(0, ip, IP4_HLEN_)));
+}
+
 /* Back to where @s came from: addresses and ports swapped, VLAN tag kept */
 void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32_t ack,
 	      uint8_t flags, uint16_t wnd, const uint32_t *ts)
 {
+	uint8_t family = s->tuple.local.family;
 	uint8_t h[FRAME_HDR_MAX] = {0};
 	uint32_t l2 = (uint32_t)(s->l3 - s->frame);
-	uint32_t opt = ts ? TCP_TS_LEN : 0;
-	uint32_t l4 = TCP_HLEN_ + opt;
-	uint8_t *ip = h + l2, *tcp = ip + IP4_HLEN_;
+	uint32_t l4 = TCP_HLEN_ + (ts ? TCP_TS_LEN : 0);
+	uint8_t *ip = h + l2, *tcp = ip + ip_hlen(family);
 	uint8_t pseudo[4] = {0, IPPROTO_TCP_, 0, (uint8_t)l4};
-	struct tcp_tx_meta meta = {.len = l2 + IP4_HLEN_ + l4};
+	struct tcp_tx_meta meta = {.flags = family == IP_V6 ? TCP_TX_IPV6 : 0,
+				   .len = l2 + ip_hlen(family) + l4};
 	struct iovec iov = {.iov_base = h, .iov_len = meta.len};
 
 	memcpy(h, s->frame + 6, 6);
 	memcpy(h + 6, s->frame, 6);
 	memcpy(h + 12, s->frame + 12, l2 - 12);
-	ip[0] = 0x45;
-	put16(ip + 2, IP4_HLEN_ + l4);
-	ip[6] = 0x40;
-	ip[8] = 64;
-	ip[9] = IPPROTO_TCP_;
-	memcpy(ip + 12, s->l3 + 16, 4);
-	memcpy(ip + 16, s->l3 + 12, 4);
-	store_sum(ip + 10, (uint16_t)~tcp_sum_fold(tcp_sum(0, ip, IP4_HLEN_)));
+	reply_ip(ip, s, l4);
 	put16(tcp, s->tuple.lport);
 	put16(tcp + 2, s->tuple.rport);
 	put32(tcp + 4, seq);
@@ -772,8 +820,8 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 		put32(tcp + TCP_HLEN_ + 4, ts[0]);
 		put32(tcp + TCP_HLEN_ + 8, ts[1]);
 	}
-	store_sum(tcp + 16,
-		  (uint16_t)~tcp_sum_fold(tcp_sum(tcp_sum(0, ip + 12, 8 + l4), pseudo, 4)));
+	store_sum(tcp + 16, (uint16_t)~tcp_sum_fold(tcp_sum(
+				    tcp_sum(ip_addrs_sum(ip, family), pseudo, 4), tcp, l4)));
 	meta.hdr_len = (uint16_t)meta.len;
 	engine_xmit(e, &iov, 1, &meta, s->looped);
 }

@@ -702,7 +702,10 @@ static void give_up(struct tcp_conn *c, enum tcp_timer_kind kind)
 	}
 	if (kind != TCP_TIMEOUT_SYN || c->state == TCPS_SYN_RCVD)
 		send_rst(c);
-	tcp_conn_terminal(c, TCP_EV_TIMEOUT, kind);
+	if (kind == TCP_TIMEOUT_SYN && c->soft_error) /* RFC 1122 4.2.3.9: the better reason */
+		tcp_conn_terminal(c, TCP_EV_UNREACH, c->soft_error);
+	else
+		tcp_conn_terminal(c, TCP_EV_TIMEOUT, kind);
 }
 
 static void syn_timeout(struct tcp_conn *c)

@@ -30,9 +30,8 @@ struct tcp_conn;
 /* ---------------------------------------------------------------- addresses */
 
 enum ip_family {
-	IP_ANY = 0, /* wildcard, listeners only */
 	IP_V4 = 4,
-	IP_V6 = 6, /* laid out; answered with -EAFNOSUPPORT by now */
+	IP_V6 = 6,
 };
 
 /**
@@ -51,12 +50,15 @@ struct ip_addr {
  * @remote: the peer's address
  * @lport: local port, host byte order
  * @rport: remote port, host byte order
+ * @scope: VLAN id of the link when an address is link-local (RFC 4007), else 0. The engine's own:
+ *	it follows from the next hop of an OPEN and from the frame of a SYN.
  */
 struct tcp_tuple {
 	struct ip_addr local;
 	struct ip_addr remote;
 	uint16_t lport;
 	uint16_t rport;
+	uint16_t scope;
 };
 
 static inline struct ip_addr ip_addr_v4(const void *net_order_4_bytes)
@@ -66,6 +68,21 @@ static inline struct ip_addr ip_addr_v4(const void *net_order_4_bytes)
 	__builtin_memcpy(a.b, net_order_4_bytes, 4);
 	return a;
 }
+
+static inline struct ip_addr ip_addr_v6(const void *net_order_16_bytes)
+{
+	struct ip_addr a = {.family = IP_V6};
+
+	__builtin_memcpy(a.b, net_order_16_bytes, 16);
+	return a;
+}
+
+/**
+ * ip_addr_unicast - may a connection have this address at either end? RFC 9293 3.9.2.3 (MUST-46,
+ * 57, 63): not broadcast, multicast or none; nor an IPv4 address in IPv6 clothes (RFC 4291
+ * 2.5.5.2), which is none on a wire.
+ */
+bool ip_addr_unicast(const struct ip_addr *addr);
 
 /* ---------------------------------------------------------------- events */
 
@@ -84,7 +101,8 @@ static inline struct ip_addr ip_addr_v4(const void *net_order_4_bytes)
  * @TCP_EV_PEER_RST: RST on a connection past SYN_SENT
  * @TCP_EV_ABORTED: ended from this side; info is enum tcp_abort_reason
  * @TCP_EV_TIMEOUT: gave up; info is enum tcp_timer_kind
- * @TCP_EV_UNREACH: ICMP hard error during the handshake; info is type << 8 | code
+ * @TCP_EV_UNREACH: ICMP or ICMPv6 error during the handshake: a hard one at once, a soft one when
+ *	the handshake times out; info is type << 8 | code
  */
 enum tcp_event {
 	TCP_EV_ESTABLISHED,
@@ -141,10 +159,11 @@ const char *tcp_event_name(enum tcp_event ev);
 /* struct tcp_tx_meta flags */
 #define TCP_TX_CSUM_PARTIAL 0x1u /* checksum field holds the pseudo header's sum: finish it */
 #define TCP_TX_GSO	    0x2u /* cut into segments of gso_size bytes of payload */
+#define TCP_TX_IPV6	    0x4u /* IPv6 */
 
 /**
  * struct tcp_tx_meta - what a wire with offloads needs to know of an outgoing frame
- * @flags: TCP_TX_*; zero: frame is complete
+ * @flags: TCP_TX_*
  * @csum_start: offset of the TCP header in the frame
  * @csum_offset: offset of the checksum field in the TCP header
  * @hdr_len: Ethernet + IP + TCP headers, bytes
@@ -192,7 +211,7 @@ struct tcp_gather {
  * struct tcp_syn_info - a held SYN, parsed
  * @tuple: local = destination of the SYN
  * @vlan: VLAN id of the frame or TCP_VLAN_NONE
- * @mss: peer's MSS option, or 536
+ * @mss: peer's MSS option, or 536 (IPv6: 1220)
  * @wscale: peer's shift, or -1 when not offered
  * @timestamps: peer offers RFC 7323 timestamps
  * @sack: peer permits SACK
@@ -401,7 +420,7 @@ void tcp_tx_ready(struct tcp_engine *engine);
 /**
  * struct tcp_nexthop - link layer of a destination
  * @vlan: VLAN tag control information (id and priority), or TCP_VLAN_NONE
- * @mtu: IP packet bytes, 68..65535
+ * @mtu: IP packet bytes, 68..65535; IPv6 connections take less than 1280 as 1280
  * @flags: TCP_NH_*
  */
 struct tcp_nexthop {
@@ -500,7 +519,7 @@ int tcp_open(struct tcp_engine *engine, const struct tcp_open_params *params);
 /**
  * tcp_listen - take SYNs to @addr and @port from the host
  * @id: the caller's listener id, below max_listeners
- * @addr: local address, or family IP_ANY for all
+ * @addr: local address; all zero: any of its family
  * @vlan: VLAN id, TCP_VLAN_NONE (untagged only) or TCP_VLAN_ANY
  * @backlog: held SYNs at a time, at least 1
  *
@@ -670,6 +689,7 @@ struct tcp_conn_info {
 	uint32_t snd_una, snd_nxt, snd_wnd, snd_cwnd, snd_ssthresh;
 	uint32_t rcv_nxt, rcv_wnd;
 	uint32_t emss;
+	uint16_t my_mss; /* announced */
 	uint32_t queued; /* bytes accepted from the caller and not acknowledged */
 	uint32_t held; /* received bytes held (out of order or left over) */
 	uint8_t snd_shift, rcv_shift;

@@ -687,10 +687,10 @@ void tx_timer_update(struct tcp_conn *c, bool restart)
 		arm(c, TXT_RTO, rto);
 }
 
-/* "Host unreachable", as ICMP would have it (RFC 792) */
+/* "Host unreachable", as ICMP would have it (RFC 792, RFC 4443 3.1) */
 uint32_t unreach_info(const struct tcp_conn *c)
 {
-	return 3u << 8 | 1u;
+	return c->tuple.local.family == IP_V6 ? 1u << 8 | 3u : 3u << 8 | 1u;
 }
 
 /* RFC 1122 4.2.3.9: what is known about the reason goes to the user */

@@ -396,6 +396,66 @@ static void dropped_irq(void)
 	CHECK_EQ(vc_msix_wait(d->c, 0, 1000), 1);
 }
 
+static void set_msix(struct drv *d, u16 flags)
+{
+	unsigned int off = vc_find_cap(d->c, PCI_CAP_ID_MSIX);
+
+	vc_write16(d->c, VC_REGION_CONFIG, off + PCI_MSIX_FLAGS, flags);
+}
+
+/* Two commands, whose interrupt must wait: the pending bit tells (PCI 3.0, section 6.8). */
+static void command_pends(struct drv *d)
+{
+	union drv_cmd nop = drv_cmd(ORNIC_CMD_NOP);
+
+	drv_do(d, &nop);
+	drv_do(d, &nop);
+	CHECK_EQ(vc_msix_wait(d->c, 0, 30), 0);
+	CHECK_EQ(vc_read64(d->c, ORNIC_BAR_MSIX, ORNIC_MSIX_PBA_OFF), 1);
+}
+
+static void fires_once(struct drv *d)
+{
+	CHECK_EQ(vc_msix_wait(d->c, 0, 1000), 1);
+	CHECK_EQ(vc_msix_wait(d->c, 0, 30), 0);
+	CHECK_EQ(vc_read64(d->c, ORNIC_BAR_MSIX, ORNIC_MSIX_PBA_OFF), 0);
+}
+
+/*
+ * A guest that moves an interrupt to another CPU masks the vector and rewrites its entry, and the
+ * VMM attaches its eventfd anew. What is raised meanwhile comes once, when it can.
+ */
+static void pending_irq(void)
+{
+	struct drv *d = drv_plain();
+
+	vc_msix_wait(d->c, 0, 0);
+	CHECK_EQ(vc_msix_connect(d->c, 0, false), 0);
+	command_pends(d);
+	CHECK_EQ(vc_msix_connect(d->c, 0, true), 0);
+	fires_once(d);
+	set_msix(d, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+	command_pends(d);
+	set_msix(d, PCI_MSIX_FLAGS_ENABLE);
+	fires_once(d);
+	/* Both: either alone is not enough. */
+	CHECK_EQ(vc_msix_connect(d->c, 0, false), 0);
+	set_msix(d, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+	command_pends(d);
+	CHECK_EQ(vc_msix_connect(d->c, 0, true), 0);
+	CHECK_EQ(vc_msix_wait(d->c, 0, 30), 0);
+	set_msix(d, PCI_MSIX_FLAGS_ENABLE);
+	fires_once(d);
+	/* All vectors dropped and attached again, as when a VMM needs more of them. */
+	CHECK_EQ(vc_msix_disable(d->c), 0);
+	command_pends(d);
+	CHECK(vc_msix_enable(d->c, drv_reg(d, ORNIC_REG_VECTORS)) >= 0);
+	fires_once(d);
+	/* Nothing was raised: attaching anew raises nothing. */
+	CHECK_EQ(vc_msix_connect(d->c, 0, true), 0);
+	CHECK_EQ(vc_msix_wait(d->c, 0, 30), 0);
+}
+
 static void control_socket(void)
 {
 	struct drv *d = drv_plain();
@@ -422,14 +482,23 @@ static void control_socket(void)
 }
 
 static const struct test tests[] = {
-	{"identity", identity},		{"access_rules", access_rules},
-	{"enable_rules", enable_rules}, {"command_ring", command_ring},
-	{"fatal_tail", fatal_tail},	{"fatal_dma", fatal_dma},
-	{"fatal_event", fatal_event},	{"doorbell_rules", doorbell_rules},
-	{"big_stride", big_stride},	{"resets", resets},
-	{"vmm_gone", vmm_gone},		{"no_bus_master", no_bus_master},
-	{"removed", removed},		{"stuck_command", stuck_command},
-	{"dropped_irq", dropped_irq},	{"control_socket", control_socket},
+	{"identity", identity},
+	{"access_rules", access_rules},
+	{"enable_rules", enable_rules},
+	{"command_ring", command_ring},
+	{"fatal_tail", fatal_tail},
+	{"fatal_dma", fatal_dma},
+	{"fatal_event", fatal_event},
+	{"doorbell_rules", doorbell_rules},
+	{"big_stride", big_stride},
+	{"resets", resets},
+	{"vmm_gone", vmm_gone},
+	{"no_bus_master", no_bus_master},
+	{"removed", removed},
+	{"stuck_command", stuck_command},
+	{"dropped_irq", dropped_irq},
+	{"pending_irq", pending_irq},
+	{"control_socket", control_socket},
 };
 
 int main(int argc, char **argv)

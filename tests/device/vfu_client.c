@@ -731,6 +731,20 @@ int vc_msix_disable(struct vfu_client *c)
 		   : vc_call(c, VFIO_USER_DEVICE_SET_IRQS, &r, sizeof(r), NULL, 0, NULL, NULL);
 }
 
+int vc_msix_connect(struct vfu_client *c, unsigned int vector, bool on)
+{
+	struct vfio_user_irq_set r = {
+		.argsz = sizeof(r),
+		.flags = VFIO_USER_IRQ_DATA_EVENTFD | VFIO_USER_IRQ_ACTION_TRIGGER,
+		.index = VFU_IRQ_MSIX,
+		.start = vector,
+		.count = 1,
+	};
+	int fd = vc_msix_fd(c, vector);
+
+	return vc_call(c, VFIO_USER_DEVICE_SET_IRQS, &r, sizeof(r), &fd, on, NULL, NULL);
+}
+
 int vc_msix_fd(struct vfu_client *c, unsigned int vector)
 {
 	return vector < VC_MAX_VECTORS ? c->efd[vector] : -1;

@@ -92,6 +92,8 @@ int vc_set_power(struct vfu_client *c, unsigned int state);
 /* Attach eventfds to vectors 0..@n-1 and enable MSI-X in configuration space. */
 int vc_msix_enable(struct vfu_client *c, unsigned int n);
 int vc_msix_disable(struct vfu_client *c);
+/* Detach or attach the eventfd of one vector, as QEMU does when the guest changes its entry. */
+int vc_msix_connect(struct vfu_client *c, unsigned int vector, bool on);
 /* Interrupts of @vector since the last call; waits up to @timeout_ms for one. */
 int vc_msix_wait(struct vfu_client *c, unsigned int vector, int timeout_ms);
 int vc_msix_fd(struct vfu_client *c, unsigned int vector);

@@ -12,17 +12,21 @@ LAB := $(TOP)/tools/lab
 IN_TREE ?= $(LAB)/in-tree
 DESTDIR ?=
 PREFIX ?= /usr
+LIBDIR ?= $(PREFIX)/lib/$(shell uname -m)-linux-gnu
+KERNEL_BUILD ?= /lib/modules/$(shell uname -r)/build
+DKMS_SOURCE := /usr/src/openrnic-$(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 VM ?= 1
 RIG ?= two
 # lab-up: more arguments for `tools/lab/lab up`, as --wire dgram or --mtu 9000
 LAB_ARGS ?=
-LEVELS_NATIVE := unit device wire fuzz
+LEVELS_NATIVE := unit device wire fuzz package
 
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all modules rnicd provider check check-native check-vm kernels lint bench demo docs fuzz
-.PHONY: debug-kernel tree shell lab-up lab-down install modules_install clean help
+.PHONY: debug-kernel tree shell lab-up lab-down clean help
+.PHONY: install provider_install modules_install dkms_install
 .PHONY: $(addprefix check-,$(LEVELS_NATIVE))
 
 all: modules rnicd provider ## build the kernel modules, rnicd and the provider
@@ -36,7 +40,7 @@ rnicd: ## build/rnicd/rnicd, the RNIC
 provider: ## build/provider/libornic-rdmav*.so, the rdma-core provider
 	@$(LAB)/provider
 
-check: ## all tests: unit, device, wire, fuzz corpus, virtual machines
+check: ## all tests: unit, device, wire, fuzz corpus, installation, virtual machines
 	@IN_TREE="$(IN_TREE)" tests/run $(LEVELS_NATIVE) vm
 
 check-native: ## all tests that need no virtual machine
@@ -82,18 +86,31 @@ shell: ## console in a running lab (VM=1 or 2)
 lab-down: ## end that lab
 	@$(LAB)/lab down
 
-# install is for this host: its rnicd is linked with the tree's libraries only if those are
-# no newer than the host's, so it is built with the host's own compiler.
+# What is installed on this host is made by the host's own compiler: what the tree makes may need
+# libraries that are newer than the host's.
 install: IN_TREE =
-install: ## install rnicd on this host (DESTDIR, PREFIX)
+install: ## install rnicd and rnicctl on this host (DESTDIR, PREFIX)
 	@$(MAKE) -C tools/rnicd BUILD=$(BUILD)/host
 	install -D -m 755 $(BUILD)/host/rnicd/rnicd $(DESTDIR)$(PREFIX)/bin/rnicd
+	install -D -m 755 tools/rnicd/rnicctl $(DESTDIR)$(PREFIX)/bin/rnicctl
 
-modules_install: ## build the modules for this host's running kernel and install them
-	KERNEL_BUILD=$(or $(KERNEL_BUILD),/lib/modules/$(shell uname -r)/build) $(LAB)/modules
-	$(MAKE) -C $(or $(KERNEL_BUILD),/lib/modules/$(shell uname -r)/build) \
-		M=$(BUILD)/modules-host/src INSTALL_MOD_PATH=$(DESTDIR) \
+provider_install: provider ## install the provider, for Debian 13's rdma-core (DESTDIR, PREFIX, LIBDIR)
+	install -d $(DESTDIR)$(LIBDIR)/libibverbs
+	install -m 644 $(BUILD)/provider/libornic-rdmav*.so $(DESTDIR)$(LIBDIR)/libibverbs/
+	install -D -m 644 $(BUILD)/provider/ornic.driver $(DESTDIR)/etc/libibverbs.d/ornic.driver
+
+modules_install: ## build the modules for this host's kernel or KERNEL_BUILD, and install them
+	KERNEL_BUILD=$(KERNEL_BUILD) $(LAB)/modules
+	$(MAKE) -C $(KERNEL_BUILD) M=$(BUILD)/modules-host/src \
+		INSTALL_MOD_PATH=$(or $(INSTALL_MOD_PATH),$(DESTDIR)) \
 		CONFIG_ORNIC=m CONFIG_INFINIBAND_ORNIC=m modules_install
+
+dkms_install: ## install the modules' source where dkms looks for it (DESTDIR)
+	rm -rf $(DESTDIR)$(DKMS_SOURCE)
+	install -d $(DESTDIR)$(DKMS_SOURCE)
+	find Kbuild dkms.conf drivers include -type f \( -name 'K*' -o -name Makefile -o -name '*.[ch]' \
+		-o -name dkms.conf \) ! -name '*.mod.c' \
+		-exec install -D -m 644 {} $(DESTDIR)$(DKMS_SOURCE)/{} \;
 
 clean: ## remove build/ (the cache stays)
 	rm -rf $(BUILD)

@@ -64,7 +64,7 @@ def judge(log, least):
 
 def test_events(rig):
     """Every row of the event table, and what a peer can do to it."""
-    done = subprocess.run([TOP / "tests/vm/iwcm_test/build", rig.kernel], check=False,
+    done = subprocess.run([TOP / "tests/vm/build-module", "iwcm_test", rig.kernel], check=False,
                           stdout=subprocess.PIPE, text=True)
     check(done.returncode == 0, "iwcm_test builds")
     shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")

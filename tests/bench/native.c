@@ -184,6 +184,7 @@ static void run(void)
 	struct end a, b;
 
 	drv_window = WINDOW;
+	pair_reads = DEPTH;
 	pair_start(&a, &b, mtu);
 	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_WRITE);
 	/* Both ends' buffers lie at the same address: pair.c makes them alike. */

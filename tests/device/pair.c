@@ -82,6 +82,8 @@ void pair_stream(struct end *from, struct end *to, const void *data, u32 len, u6
 	}
 }
 
+u16 pair_reads = 8;
+
 union drv_cmd end_rdma_cmd(struct end *e, u8 role, u8 rtr, u16 flags, u64 rx_offset)
 {
 	union drv_cmd c = drv_cmd(ORNIC_CMD_MODE_RDMA);
@@ -91,8 +93,8 @@ union drv_cmd end_rdma_cmd(struct end *e, u8 role, u8 rtr, u16 flags, u64 rx_off
 	c.rdma.role = role;
 	c.rdma.rtr = rtr;
 	c.rdma.flags = cpu_to_le16(flags);
-	c.rdma.ird = cpu_to_le16(8);
-	c.rdma.ord = cpu_to_le16(8);
+	c.rdma.ird = cpu_to_le16(pair_reads);
+	c.rdma.ord = cpu_to_le16(pair_reads);
 	c.rdma.rx_offset = cpu_to_le64(rx_offset);
 	return c;
 }

@@ -40,6 +40,8 @@ void pair_connect(struct end *a, struct end *b, u16 port);
 /* Stream bytes from one end to the other; the receiver's next event(s) must hold them from @offset
  * on. */
 void pair_stream(struct end *from, struct end *to, const void *data, u32 len, u64 offset);
+/* IRD and ORD of both ends (8). */
+extern u16 pair_reads;
 union drv_cmd end_rdma_cmd(struct end *e, u8 role, u8 rtr, u16 flags, u64 rx_offset);
 /* QPs, connection, MPA-like exchange of one request and one reply, and both ends in RDMA mode: @a
  * is initiator. */

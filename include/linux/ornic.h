@@ -54,7 +54,7 @@ struct ornic_limits {
 
 /**
  * struct ornic_policy - what the administrator chose by devlink parameters
- * @mpa_rev: highest MPA revision to offer, 1 or 2
+ * @mpa_rev: highest MPA revision to offer and to take, 1 or 2
  * @mpa_crc: ask for MPA CRC
  * @mpa_markers: ask for markers (only with ORNIC_CAP_MARKERS)
  * @peer_to_peer: ask for an RTR message as initiator (RFC 6581 9)

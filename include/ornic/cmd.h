@@ -941,7 +941,7 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_update_conn, 128);
  * @layer: 0 RDMAP, 1 DDP, 2 MPA (RFC 5040 4.8)
  * @etype: error type, 0..15
  * @code: error code
- * @flags: ORNIC_RDMAF_CRC in streaming mode; else zero
+ * @flags: ORNIC_RDMAF_CRC, _TX_MARKERS in streaming mode; else zero
  */
 struct ornic_cmd_terminate {
 	struct ornic_cmd_hdr hdr;

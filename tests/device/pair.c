@@ -99,6 +99,14 @@ union drv_cmd end_rdma_cmd(struct end *e, u8 role, u8 rtr, u16 flags, u64 rx_off
 	return c;
 }
 
+/* What one side sends the other expects. */
+static u16 mirrored(u16 flags)
+{
+	return (flags & ORNIC_RDMAF_CRC) |
+	       (flags & ORNIC_RDMAF_TX_MARKERS ? ORNIC_RDMAF_RX_MARKERS : 0) |
+	       (flags & ORNIC_RDMAF_RX_MARKERS ? ORNIC_RDMAF_TX_MARKERS : 0);
+}
+
 void pair_rdma(struct end *a, struct end *b, u16 flags, u8 rtr)
 {
 	static const char request[20] = "request of the peer",
@@ -113,7 +121,7 @@ void pair_rdma(struct end *a, struct end *b, u16 flags, u8 rtr)
 	pair_connect(a, b, 4791);
 	pair_stream(a, b, request, sizeof(request), 0);
 	memcpy(drv_ptr(b->d, data, sizeof(reply)), reply, sizeof(reply));
-	c = end_rdma_cmd(b, ORNIC_ROLE_RESPONDER, rtr, flags, sizeof(request));
+	c = end_rdma_cmd(b, ORNIC_ROLE_RESPONDER, rtr, mirrored(flags), sizeof(request));
 	c.hdr.data = cpu_to_le64(data);
 	c.rdma.data_len = cpu_to_le32(sizeof(reply));
 	drv_do(b->d, &c);

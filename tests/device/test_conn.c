@@ -275,7 +275,6 @@ static void mode_rdma_wrong(void)
 	WRONG(qpn, 77, ORNIC_CMDS_NOT_FOUND);
 	WRONG(role, 2, ORNIC_CMDS_FIELD);
 	WRONG(rtr, 4, ORNIC_CMDS_FIELD);
-	WRONG(flags, ORNIC_RDMAF_TX_MARKERS, ORNIC_CMDS_FIELD);
 	WRONG(flags, BIT(3), ORNIC_CMDS_FIELD);
 	WRONG(ird, 0xffff, ORNIC_CMDS_FIELD);
 	WRONG(ord, 0xffff, ORNIC_CMDS_FIELD);
@@ -394,6 +393,15 @@ static void rdma_1500_crc(void)
 static void rdma_9000_crc(void)
 {
 	rdma_messages(9000, ORNIC_RDMAF_CRC);
+}
+
+static void rdma_markers(void)
+{
+	rdma_messages(1500, ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS);
+	CHECK(drv_stop_all());
+	rdma_messages(9000, ORNIC_RDMAF_RX_MARKERS);
+	CHECK(drv_stop_all());
+	rdma_messages(1500, ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS | ORNIC_RDMAF_RX_MARKERS);
 }
 
 static void rtr(void)
@@ -770,6 +778,7 @@ static const struct test tests[] = {
 	{"rdma_1500", rdma_1500},
 	{"rdma_1500_crc", rdma_1500_crc},
 	{"rdma_9000_crc", rdma_9000_crc},
+	{"rdma_markers", rdma_markers},
 	{"rtr", rtr},
 	{"rdma_loss", rdma_loss},
 	{"rdma_corrupt", rdma_corrupt},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The byte stream of an RDMA peer. Byte 0: bit 0 the device is initiator, bit 1 CRCs are checked,
- * bits 2-3 RTR, bit 4 CRCs are put right first, bits 5-7 size of the pieces. Then the stream.
- * The connection is a real one of the TCP engine, looped; the QP has receives, and a Send, a Write
- * and a Read under way. Memory outside of the registered region must stay as it was.
+ * bits 2-3 RTR, bit 4 CRCs are put right first, bits 5-6 size of the pieces, bit 7 markers both
+ * ways. Then the stream. The connection is a real one of the TCP engine, looped; the QP has
+ * receives, and a Send, a Write and a Read under way. Memory outside of the registered region must
+ * stay as it was.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -25,6 +26,7 @@
 #define GUARD	 0x1000u
 #define STAG	 0x00001033u
 #define PDN	 7
+#define MARKERS	 (ORNIC_RDMAF_TX_MARKERS | ORNIC_RDMAF_RX_MARKERS)
 
 static struct rnic dev;
 static u8 *ram;
@@ -293,7 +295,8 @@ static void bind_qp(u8 mode)
 	struct ornic_cmd_mode_rdma c = {
 		.role = mode & 1 ? ORNIC_ROLE_INITIATOR : ORNIC_ROLE_RESPONDER,
 		.rtr = mode >> 2 & 3,
-		.flags = cpu_to_le16(mode & 2 ? ORNIC_RDMAF_CRC : 0),
+		.flags =
+			cpu_to_le16((mode & 2 ? ORNIC_RDMAF_CRC : 0) | (mode & 0x80 ? MARKERS : 0)),
 		.ird = cpu_to_le16(3),
 		.ord = cpu_to_le16(2),
 	};
@@ -309,14 +312,22 @@ static void bind_qp(u8 mode)
 /* ---- the stream ---- */
 
 /* So that the fuzzer need not find CRCs by itself. */
-static void right_crcs(u8 *p, size_t len)
+static void right_crcs(u8 *p, size_t len, bool markers)
 {
-	while (len >= MPA_HDR_LEN) {
-		u32 n = mpa_fpdu_len(get_be16(p));
+	u32 pos = 0;
 
+	for (;;) {
+		u32 start = markers ? mpa_marked_start(pos) : 0, n;
+
+		if (len < start + MPA_HDR_LEN)
+			return;
+		n = mpa_fpdu_len(get_be16(p + start));
+		if (markers)
+			n = mpa_marked_len(pos, n);
 		if (n > len)
 			return;
-		put_le32(p + n - MPA_CRC_LEN, crc32c(0, p, n - MPA_CRC_LEN));
+		mpa_set_crc(p, n);
+		pos += n;
 		p += n;
 		len -= n;
 	}
@@ -371,7 +382,7 @@ static void finish(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const size_t pieces[] = {SIZE_MAX, 1, 2, 3, 7, 20, 100, 1448};
+	static const size_t pieces[] = {SIZE_MAX, 1, 7, 100};
 	u8 *stream;
 
 	if (size < 2)
@@ -390,8 +401,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	stream = malloc(size - 1);
 	memcpy(stream, data + 1, size - 1);
 	if (data[0] & 0x10)
-		right_crcs(stream, size - 1);
-	feed(stream, size - 1, pieces[data[0] >> 5]);
+		right_crcs(stream, size - 1, data[0] & 0x80);
+	feed(stream, size - 1, pieces[data[0] >> 5 & 3]);
 	free(stream);
 	check_guards();
 	finish();

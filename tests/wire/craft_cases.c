@@ -316,6 +316,145 @@ static void device_reads(void)
 	check_buf(64, msg, 1300);
 }
 
+/* ---- markers ---- */
+
+/* Sends of all sizes around a marker's period, and FPDUs in pieces and together. */
+static void markers_received(void)
+{
+	struct ddp h;
+	u8 f[600], m[3000];
+	u32 len, n = 0, i, msn = 1;
+
+	fill();
+	craft_start(true);
+	dev.rx_markers = true;
+	craft_responder();
+	for (len = 0; len < 1100; len += 37, msn++) {
+		craft_post_recv(0, 2000);
+		h = a_send(msn);
+		craft_send_fpdu(&h, msg, len);
+		CHECK_EQ(le32_to_cpu(craft_cqe(ORNIC_CQE_RECV, ORNIC_CQE_OK).byte_len), len);
+		check_buf(0, msg, len);
+	}
+	for (i = 0; i < 3; i++) {
+		craft_post_recv(i * 2000, 2000);
+		h = a_send(msn + i);
+		n += craft_mark(m + n, f, craft_fpdu(f, &h, msg + i, 500 + i));
+	}
+	for (i = 0; i < 700; i++)
+		craft_send(m + i, 1);
+	craft_send(m + 700, n - 700);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(le32_to_cpu(craft_cqe(ORNIC_CQE_RECV, ORNIC_CQE_OK).byte_len), 500 + i);
+		check_buf(i * 2000, msg + i, 500 + i);
+	}
+}
+
+static void markers_glued(void)
+{
+	struct ddp h = a_send(1);
+	u8 f[700], m[800];
+	u32 n;
+
+	fill();
+	craft_start(true);
+	dev.rx_markers = true;
+	craft_post_recv(0, 2000);
+	n = craft_mark(m, f, craft_fpdu(f, &h, msg, 600));
+	craft_initiator(m, n);
+	CHECK_EQ(le32_to_cpu(craft_cqe(ORNIC_CQE_RECV, ORNIC_CQE_OK).byte_len), 600);
+	check_buf(0, msg, 600);
+}
+
+/* A pointer to another place than the length field: Terminate 2/0/3 (RFC 5044 8), nothing placed.
+ */
+static void marker_wrong(void)
+{
+	static const u32 at[] = {3, 512 + 2};
+	u8 f[800], m[900];
+	struct ddp h;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		fill();
+		craft_start(true);
+		dev.rx_markers = true;
+		craft_responder();
+		craft_post_recv(0, 64);
+		h = a_write(CRAFT_STAG, dev.buf);
+		n = craft_mark(m, f, craft_fpdu(f, &h, msg, 700));
+		m[at[i]] ^= 0x10;
+		put_le32(m + n - 4, craft_crc32c(m, n - 4));
+		craft_send(m, n);
+		craft_expect_terminate(2, 0, 3);
+		craft_expect_async(ORNIC_ASYNC_QP_REQ_ERR);
+		craft_cqe(ORNIC_CQE_RECV, ORNIC_CQE_FLUSHED);
+		check_untouched();
+		CHECK_EQ(drv_stat(dev.d, ORNIC_STAT_IW_RX_FRAMING), 1);
+		CHECK(drv_stop_all());
+	}
+}
+
+/* The CRC covers markers: a change in one is found as any other. */
+static void marker_crc(void)
+{
+	u8 f[800], m[900];
+	struct ddp h;
+	u32 n;
+
+	fill();
+	craft_start(true);
+	dev.rx_markers = true;
+	craft_responder();
+	h = a_write(CRAFT_STAG, dev.buf);
+	n = craft_mark(m, f, craft_fpdu(f, &h, msg, 700));
+	m[512] ^= 1;
+	craft_send(m, n);
+	craft_expect_terminate(2, 0, 2);
+	check_untouched();
+}
+
+/* Every place of the device's FPDUs against the markers of its stream, segments never too long. */
+static void markers_sent(void)
+{
+	u8 p[1500];
+	struct ddp h;
+	u32 msn, n, got, size;
+
+	for (msn = 0; msn < 2; msn++) {
+		fill();
+		craft_start(msn);
+		dev.tx_markers = true;
+		craft_responder();
+		memcpy(drv_ptr(dev.d, dev.buf, sizeof(msg)), msg, sizeof(msg));
+		for (n = 1; n < 40; n++) {
+			size = n * 97;
+			send_read(n, size, CRAFT_STAG, dev.buf);
+			for (got = 0; got < size; got += craft_recv_fpdu(&h, p))
+				;
+			CHECK_EQ(got, size);
+			CHECK(h.last && h.opcode == RDMAP_READ_RESP);
+		}
+		CHECK(drv_stop_all());
+	}
+}
+
+/* A Terminate of the device has its markers too, and comes whole. */
+static void markers_both(void)
+{
+	struct ddp h;
+
+	fill();
+	craft_start(true);
+	dev.tx_markers = true;
+	dev.rx_markers = true;
+	craft_responder();
+	h = a_write(CRAFT_STAG + 1, dev.buf);
+	craft_send_fpdu(&h, msg, 100);
+	craft_expect_terminate(1, 1, 0);
+	check_untouched();
+}
+
 /* ---- badly made: the right Terminate (RFC 5040 4.8, RFC 5041 8.2, RFC 5044 8), nothing placed
  * ---- */
 
@@ -584,6 +723,12 @@ static const struct test tests[] = {
 	{"reads", reads},
 	{"device_writes", device_writes},
 	{"device_reads", device_reads},
+	{"markers_received", markers_received},
+	{"markers_glued", markers_glued},
+	{"marker_wrong", marker_wrong},
+	{"marker_crc", marker_crc},
+	{"markers_sent", markers_sent},
+	{"markers_both", markers_both},
 	{"bad_crc", bad_crc},
 	{"no_crc", no_crc},
 	{"tagged_errors", tagged_errors},

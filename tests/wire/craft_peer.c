@@ -26,6 +26,7 @@ static struct {
 	bool established, fin, ended;
 	u8 rx[RX_MAX];
 	u32 rx_len, rx_taken;
+	u32 tx_pos, rx_pos; /* in the streams of FPDUs, for markers */
 	u32 seg_end[MAX_SEGS], seg_len[MAX_SEGS], nsegs;
 } me = {.fd = -1};
 
@@ -264,10 +265,11 @@ u32 craft_last_segment(void)
 
 /* ---- MPA start-up (RFC 5044 7.1) ---- */
 
-static void mpa_frame(u8 *f, bool reply, u8 flags)
+/* @markers: what the sender of the frame is to be sent has markers */
+static void mpa_frame(u8 *f, bool reply, bool markers)
 {
 	memcpy(f, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
-	f[16] = flags | (dev.crc ? 0x40 : 0);
+	f[16] = (u8)((markers ? 0x80 : 0) | (dev.crc ? 0x40 : 0));
 	f[17] = 1;
 	put_be16(f + 18, 0);
 }
@@ -279,7 +281,9 @@ static union drv_cmd rdma_cmd(u8 role)
 	c.rdma.conn_id = cpu_to_le32(CRAFT_CONN);
 	c.rdma.qpn = cpu_to_le32(CRAFT_QP);
 	c.rdma.role = role;
-	c.rdma.flags = cpu_to_le16(dev.crc ? ORNIC_RDMAF_CRC : 0);
+	c.rdma.flags = cpu_to_le16((dev.crc ? ORNIC_RDMAF_CRC : 0) |
+				   (dev.tx_markers ? ORNIC_RDMAF_TX_MARKERS : 0) |
+				   (dev.rx_markers ? ORNIC_RDMAF_RX_MARKERS : 0));
 	c.rdma.ird = cpu_to_le16(4);
 	c.rdma.ord = cpu_to_le16(4);
 	c.rdma.rx_offset = cpu_to_le64(REQ_LEN);
@@ -305,13 +309,13 @@ void craft_responder(void)
 	drv_do(dev.d, &c);
 	drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_ESTABLISHED, CRAFT_CONN, NULL);
 	wait_for(&me.established, "our side of the handshake");
-	mpa_frame(f, false, 0);
+	mpa_frame(f, false, dev.tx_markers);
 	craft_send(f, REQ_LEN);
 	e = drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_STREAM_RX, CRAFT_CONN, slot);
 	CHECK_EQ(le16_to_cpu(e.data_len), REQ_LEN);
 	CHECK_MEM(slot, f, REQ_LEN);
 	c = rdma_cmd(ORNIC_ROLE_RESPONDER);
-	mpa_frame(f, true, 0);
+	mpa_frame(f, true, dev.rx_markers);
 	memcpy(drv_ptr(dev.d, reply, REQ_LEN), f, REQ_LEN);
 	c.hdr.data = cpu_to_le64(reply);
 	c.rdma.data_len = cpu_to_le32(REQ_LEN);
@@ -330,11 +334,11 @@ void craft_initiator(const void *glued, u32 len)
 	drv_do(dev.d, &c);
 	drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_ESTABLISHED, CRAFT_CONN, NULL);
 	wait_for(&me.established, "our side of the handshake");
-	mpa_frame(f, false, 0);
+	mpa_frame(f, false, dev.rx_markers);
 	CHECK_EQ(drv_stream_tx(dev.d, CRAFT_CONN, f, REQ_LEN), 0);
 	craft_recv(got, REQ_LEN);
 	CHECK_MEM(got, f, REQ_LEN);
-	mpa_frame(f, true, 0);
+	mpa_frame(f, true, dev.tx_markers);
 	memcpy(f + REQ_LEN, glued, len);
 	craft_send(f, REQ_LEN + len);
 	drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_STREAM_RX, CRAFT_CONN, slot);
@@ -385,28 +389,81 @@ u32 craft_fpdu(u8 *out, const struct ddp *h, const void *payload, u32 len)
 	return end + 4;
 }
 
+static void put_pointer(u8 *marker, u32 back)
+{
+	put_be16(marker, 0);
+	put_be16(marker + 2, (u16)back);
+}
+
+u32 craft_mark(u8 *out, const u8 *fpdu, u32 len)
+{
+	u32 n = 0, head = me.tx_pos % 512 ? 0 : 4, i;
+
+	for (i = 0; i < len; i++) {
+		if (me.tx_pos % 512 == 0) {
+			put_pointer(out + n, n ? n - head : 0);
+			n += 4;
+			me.tx_pos += 4;
+		}
+		out[n++] = fpdu[i];
+		me.tx_pos++;
+	}
+	if (dev.crc)
+		put_le32(out + n - 4, craft_crc32c(out, n - 4));
+	return n;
+}
+
 void craft_send_fpdu(const struct ddp *h, const void *payload, u32 len)
 {
-	u8 f[2048];
+	u8 f[2048], marked[2100];
+	u32 n = craft_fpdu(f, h, payload, len);
 
-	craft_send(f, craft_fpdu(f, h, payload, len));
+	if (dev.rx_markers)
+		craft_send(marked, craft_mark(marked, f, n));
+	else
+		craft_send(f, n);
+}
+
+/*
+ * @len more bytes of an FPDU of which @at are there, to @f + @at, and the stream as it came to
+ * @raw. A marker belongs to what follows it.
+ */
+static void recv_marked(u8 *f, u32 at, u32 len, u8 *raw, u32 *raw_len, u32 *head)
+{
+	u8 want[4];
+
+	for (; len--; at++) {
+		if (dev.tx_markers && me.rx_pos % 512 == 0) {
+			if (!at)
+				*head = 4;
+			craft_recv(raw + *raw_len, 4);
+			put_pointer(want, at ? *raw_len - *head : 0);
+			CHECK_MEM(raw + *raw_len, want, 4);
+			*raw_len += 4;
+			me.rx_pos += 4;
+		}
+		craft_recv(f + at, 1);
+		raw[(*raw_len)++] = f[at];
+		me.rx_pos++;
+	}
 }
 
 u32 craft_recv_fpdu(struct ddp *h, u8 *payload)
 {
-	u8 f[MTU];
-	u32 n, end, hlen, i;
+	u32 n, end, hlen, i, raw_len = 0, head = 0;
+	u8 f[MTU], raw[MTU];
 
-	craft_recv(f, 2);
+	recv_marked(f, 0, 2, raw, &raw_len, &head);
 	n = get_be16(f);
 	end = ALIGN(2 + n, 4u);
 	CHECK(n >= 14 && end + 4 <= MTU - 40);
-	craft_recv(f + 2, end + 2);
+	recv_marked(f, 2, end + 2, raw, &raw_len, &head);
+	CHECK(raw_len <= MTU - 40);
 	for (i = 2 + n; i < end; i++)
 		CHECK_EQ(f[i], 0);
-	CHECK_EQ(get_le32(f + end), dev.crc ? craft_crc32c(f, end) : get_le32(f + end));
+	CHECK_EQ(get_le32(f + end), dev.crc ? craft_crc32c(raw, raw_len - 4) : get_le32(f + end));
 	/* RFC 5044 5: an FPDU is a segment of its own. */
-	CHECK_EQ(craft_last_segment(), end + 4);
+	CHECK_EQ(craft_last_segment(), raw_len);
 	memset(h, 0, sizeof(*h));
 	h->tagged = f[2] & 0x80;
 	h->last = f[2] & 0x40;

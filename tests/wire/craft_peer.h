@@ -23,13 +23,15 @@ struct craft {
 	struct drv_qp qp;
 	u64 buf;
 	bool crc;
+	bool tx_markers; /* what the device sends has them */
+	bool rx_markers; /* what it is sent */
 };
 
 extern struct craft dev;
 
 /* ---- TCP ---- */
 
-/* A fresh device and peer, no connection. @crc: FPDUs carry one. */
+/* A fresh device and peer, no connection. @crc: FPDUs carry one. Markers: set them in dev then. */
 void craft_start(bool crc);
 /* Device listens, accepts, gets our MPA request and answers with MODE_RDMA and the reply. */
 void craft_responder(void);
@@ -77,7 +79,12 @@ enum {
 u32 craft_crc32c(const u8 *p, u32 len);
 /* Builds an FPDU; returns its length. */
 u32 craft_fpdu(u8 *out, const struct ddp *h, const void *payload, u32 len);
-/* Builds and sends one. */
+/*
+ * Puts markers into the next FPDU that is sent, by the letter of RFC 5044 4.3, and makes its CRC
+ * anew; returns the new length.
+ */
+u32 craft_mark(u8 *out, const u8 *fpdu, u32 len);
+/* Builds and sends one, with markers if the device wants them. */
 void craft_send_fpdu(const struct ddp *h, const void *payload, u32 len);
 /* Next FPDU of the device: length of its payload; everything about the framing is checked. */
 u32 craft_recv_fpdu(struct ddp *h, u8 *payload);

@@ -779,10 +779,13 @@ void rig_connect(struct rig *r, struct tconn *out[2])
 void rig_bind(struct tqp *tqp, struct tconn *tc, const struct bind_cfg *cfg)
 {
 	struct iw_qp *qp = iw_qp_find(&tqp->h->dev, tqp->qpn);
+	u16 flags = (cfg->crc ? ORNIC_RDMAF_CRC : 0) |
+		    (cfg->tx_markers ? ORNIC_RDMAF_TX_MARKERS : 0) |
+		    (cfg->rx_markers ? ORNIC_RDMAF_RX_MARKERS : 0);
 	struct ornic_cmd_mode_rdma c = {
 		.role = cfg->role,
 		.rtr = cfg->rtr,
-		.flags = cpu_to_le16(cfg->crc ? ORNIC_RDMAF_CRC : 0),
+		.flags = cpu_to_le16(flags),
 		.ird = cpu_to_le16(cfg->ird),
 		.ord = cpu_to_le16(cfg->ord),
 	};
@@ -804,6 +807,8 @@ void rig_pair(struct rig *r, struct tqp *a, struct tqp *b, const struct bind_cfg
 	resp.role = ORNIC_ROLE_RESPONDER;
 	resp.ird = init->ord;
 	resp.ord = init->ird;
+	resp.tx_markers = init->rx_markers;
+	resp.rx_markers = init->tx_markers;
 	rig_bind(b, tc[1], &resp);
 	rig_bind(a, tc[0], init);
 }

@@ -180,6 +180,7 @@ struct bind_cfg {
 	u8 role;
 	u8 rtr;
 	bool crc;
+	bool tx_markers, rx_markers;
 	u16 ird, ord;
 };
 void rig_bind(struct tqp *qp, struct tconn *tc, const struct bind_cfg *cfg);

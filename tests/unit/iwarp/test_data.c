@@ -497,10 +497,12 @@ static void mix_recv(struct pair *p, struct side *side, const struct side *peer,
 	}
 }
 
-static void random_mix(u32 mtu, u32 loss, bool crc, u32 seed, u32 count)
+static const struct bind_cfg mixed = {
+	.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4};
+
+static void random_mix(u32 mtu, u32 loss, const struct bind_cfg *bind, u32 seed, u32 count)
 {
-	const struct bind_cfg bind = {.role = ORNIC_ROLE_INITIATOR, .crc = crc, .ird = 4, .ord = 4};
-	struct pair *p = pair_new(mtu, (u64)(2 * SLOTS + RECVS) * SLOT, NULL, &bind);
+	struct pair *p = pair_new(mtu, (u64)(2 * SLOTS + RECVS) * SLOT, NULL, bind);
 	struct side *side = rig_own(p->r, 2 * sizeof(*side));
 	u32 k;
 	int i;
@@ -529,8 +531,11 @@ static void random_mix(u32 mtu, u32 loss, bool crc, u32 seed, u32 count)
 
 static void mix_clean(void **state)
 {
-	random_mix(1500, 0, true, 1, 600);
-	random_mix(9000, 0, false, 2, 600);
+	struct bind_cfg b = mixed;
+
+	random_mix(1500, 0, &b, 1, 600);
+	b.crc = false;
+	random_mix(9000, 0, &b, 2, 600);
 	printf("2 x 1200 mixed operations without loss\n");
 }
 
@@ -539,9 +544,25 @@ static void mix_loss(void **state)
 	u32 seed;
 
 	for (seed = 1; seed <= 4; seed++)
-		random_mix(seed & 1 ? 1500 : 9000, 655, true, seed, 200);
-	random_mix(1500, 3000, true, 77, 150);
+		random_mix(seed & 1 ? 1500 : 9000, 655, &mixed, seed, 200);
+	random_mix(1500, 3000, &mixed, 77, 150);
 	printf("5 runs of mixed operations with 1 %% and 5 %% loss\n");
+}
+
+/* In either direction and in both, with and without CRCs; FPDUs that are sent again are alike. */
+static void mix_markers(void **state)
+{
+	struct bind_cfg b = mixed;
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		b.tx_markers = i % 3 != 1;
+		b.rx_markers = i % 3 != 0;
+		b.crc = i < 3;
+		random_mix(i & 1 ? 1500 : 9000, 0, &b, i, 200);
+		random_mix(i & 1 ? 576 : 4000, 655, &b, i, 100);
+	}
+	printf("12 runs of mixed operations with markers, half of them with 1 %% loss\n");
 }
 
 int main(void)
@@ -561,6 +582,7 @@ int main(void)
 		cmocka_unit_test(local_dma),
 		cmocka_unit_test(mix_clean),
 		cmocka_unit_test(mix_loss),
+		cmocka_unit_test(mix_markers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

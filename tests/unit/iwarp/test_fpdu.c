@@ -9,23 +9,39 @@
 
 #include "iwarp/fpdu.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/marker.h"
 
 /* Stubs of the device core that the library's objects may ask for. */
 #include "rig.h"
+
+/* RFC 5044 4.5: with markers 4 bytes less for each 512 of the EMSS, rounded up. */
+static void mulpdu_markers(void **state)
+{
+	u32 emss, pos;
+
+	assert_int_equal(mpa_mulpdu(1460, true), 1442);
+	assert_int_equal(mpa_mulpdu(8948, true), 8870);
+	assert_int_equal(mpa_mulpdu(0, true), 128);
+	assert_int_equal(mpa_mulpdu(65535, true), 64768);
+	for (emss = 144; emss < 65536; emss += 7)
+		for (pos = 0; pos < 512; pos += 4)
+			assert_true(mpa_marked_len(pos, mpa_fpdu_len(mpa_mulpdu(emss, true))) <=
+				    emss);
+}
 
 /* RFC 5044 4.5: MULPDU = EMSS - (6 + EMSS mod 4), between 128 and 64768. */
 static void mulpdu(void **state)
 {
 	u32 emss;
 
-	assert_int_equal(mpa_mulpdu(1460), 1454);
-	assert_int_equal(mpa_mulpdu(1448), 1442);
-	assert_int_equal(mpa_mulpdu(8948), 8942);
-	assert_int_equal(mpa_mulpdu(1459), 1450);
-	assert_int_equal(mpa_mulpdu(0), 128);
-	assert_int_equal(mpa_mulpdu(65535), 64768);
+	assert_int_equal(mpa_mulpdu(1460, false), 1454);
+	assert_int_equal(mpa_mulpdu(1448, false), 1442);
+	assert_int_equal(mpa_mulpdu(8948, false), 8942);
+	assert_int_equal(mpa_mulpdu(1459, false), 1450);
+	assert_int_equal(mpa_mulpdu(0, false), 128);
+	assert_int_equal(mpa_mulpdu(65535, false), 64768);
 	for (emss = 88; emss < 65536; emss++) {
-		u32 m = mpa_mulpdu(emss);
+		u32 m = mpa_mulpdu(emss, false);
 
 		assert_in_range(m, 128, 64768);
 		/* The FPDU fits the segment, whatever the payload, and no longer one would. */
@@ -147,24 +163,117 @@ static void terminate_fpdu(void **state)
 	static const u8 want[24] = {0, 22, 0x41, 0x47, 0, 0, 0, 0, 0,	 0,    0, 2,
 				    0, 0,  0,	 1,    0, 0, 0, 0, 0x20, 0x07, 0, 0};
 	u8 buf[IW_TERM_FPDU_MAX];
-	size_t n = iw_build_terminate(buf, 2, 0, 7, true);
+	size_t n = iw_build_terminate(buf, 2, 0, 7, ORNIC_RDMAF_CRC);
 
 	assert_int_equal(n, 28);
 	assert_memory_equal(buf, want, 24);
 	assert_true(mpa_crc_ok(buf, 28));
-	n = iw_build_terminate(buf, 2, 0, 6, false);
+	n = iw_build_terminate(buf, 2, 0, 6, 0);
 	assert_int_equal(n, 28);
 	assert_int_equal(buf[21], 6);
 	assert_int_equal(get_le32(buf + 24), 0);
+	/* With markers the first FPDU has one in front. */
+	n = iw_build_terminate(buf, 2, 0, 7, ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS);
+	assert_int_equal(n, 32);
+	assert_int_equal(get_be32(buf), 0);
+	assert_memory_equal(buf + 4, want, 24);
+	assert_true(mpa_crc_ok(buf, 32));
+}
+
+/* ---- markers ---- */
+
+/* RFC 5044 figures 5 and 6: a Send of 24 zeros as FPDU at @pos; returns its length there. */
+static u32 figure(u8 *b, u32 pos, u32 msn)
+{
+	struct ddp_hdr h = {.last = true, .opcode = RDMAP_SEND, .msn = msn};
+	u32 len;
+
+	memset(b, 0, 128);
+	put_be16(b, 42);
+	len = MPA_HDR_LEN + ddp_put_hdr(b + MPA_HDR_LEN, &h);
+	assert_int_equal(len, 20);
+	len = mpa_mark(b, pos, mpa_finish(b, 42, 0, false));
+	mpa_set_crc(b, len);
+	return len;
+}
+
+static void rfc_figures(void **state)
+{
+	static const u8 crc5[4] = {0x52, 0x23, 0x99, 0x83}, crc6[4] = {0x84, 0x92, 0x58, 0x98};
+	static const u8 marker6[4] = {0, 0, 0, 0x14};
+	u8 b[128];
+
+	/* The first of the stream: a marker before it. */
+	assert_int_equal(figure(b, 0, 1), 0x34);
+	assert_int_equal(get_be32(b), 0);
+	assert_int_equal(get_be16(b + 4), 0x2a);
+	assert_memory_equal(b + 0x30, crc5, 4);
+	/* At byte 0x1ec: a marker at 0x200, 0x14 behind the length field. */
+	assert_int_equal(figure(b, 0x1ec, 2), 0x220 - 0x1ec);
+	assert_memory_equal(b + 0x200 - 0x1ec, marker6, 4);
+	assert_memory_equal(b + 0x21c - 0x1ec, crc6, 4);
+}
+
+/*
+ * The same by the letter of the RFC: walk along the stream, and where its place is a multiple of
+ * 512 there is a marker.
+ */
+static u32 mark_slowly(u8 *out, const u8 *fpdu, u32 len, u32 pos)
+{
+	u32 n = 0, i, head = pos % 512 ? 0 : 4;
+
+	for (i = 0; i < len; i++) {
+		if ((pos + n) % 512 == 0) {
+			u32 back = n ? n - head : 0;
+
+			out[n++] = 0;
+			out[n++] = 0;
+			out[n++] = (u8)(back >> 8);
+			out[n++] = (u8)back;
+		}
+		out[n++] = fpdu[i];
+	}
+	return n;
+}
+
+static void marker_places(void **state)
+{
+	static const u32 lens[] = {8,	 12,   28,   504,  508,	 512,	516,  1012,
+				   1016, 1020, 1452, 8948, 9000, 64776, 65544};
+	static u8 fpdu[MPA_FPDU_MAX], want[MPA_MARKED_MAX], b[MPA_MARKED_MAX];
+	u32 i, k, n, pos, at;
+
+	for (i = 0; i < sizeof(fpdu); i++)
+		fpdu[i] = (u8)(i * 13 + 1);
+	for (k = 0; k < ARRAY_SIZE(lens); k++)
+		for (pos = 0xfffffe00; pos != 0x204; pos += 4) {
+			n = mark_slowly(want, fpdu, lens[k], pos);
+			assert_int_equal(mpa_marked_len(pos, lens[k]), n);
+			memcpy(b, fpdu, lens[k]);
+			assert_int_equal(mpa_mark(b, pos, lens[k]), n);
+			assert_memory_equal(b, want, n);
+			/* Each marker counts; its reserved half and lowest two bits do not. */
+			for (at = -pos % 512; at < n; at += 512) {
+				b[at + 2] ^= 0x10;
+				assert_false(mpa_unmark(want, b, pos, n));
+				b[at + 2] ^= 0x10;
+				b[at] ^= 0xff;
+				b[at + 3] ^= 3;
+			}
+			assert_true(mpa_unmark(b, b, pos, n));
+			assert_memory_equal(b, fpdu, lens[k]);
+		}
+	printf("FPDUs of %zu lengths at every place of two periods\n", ARRAY_SIZE(lens));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mulpdu),	  cmocka_unit_test(fpdu_length),
-		cmocka_unit_test(tagged_header),  cmocka_unit_test(untagged_header),
-		cmocka_unit_test(read_header),	  cmocka_unit_test(crc_and_pad),
-		cmocka_unit_test(terminate_fpdu),
+		cmocka_unit_test(mulpdu),	   cmocka_unit_test(mulpdu_markers),
+		cmocka_unit_test(fpdu_length),	   cmocka_unit_test(tagged_header),
+		cmocka_unit_test(untagged_header), cmocka_unit_test(read_header),
+		cmocka_unit_test(crc_and_pad),	   cmocka_unit_test(terminate_fpdu),
+		cmocka_unit_test(rfc_figures),	   cmocka_unit_test(marker_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -457,6 +457,8 @@ struct cmd_ret conn_cmd_stream_rx_done(struct rnic *dev, const void *cmd)
 
 /* ---- MODE_RDMA ---- */
 
+#define RDMA_FLAGS (ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS | ORNIC_RDMAF_RX_MARKERS)
+
 static struct cmd_ret rdma_check_fields(const struct ornic_cmd_mode_rdma *c)
 {
 	u32 data_len = le32_to_cpu(c->data_len);
@@ -465,7 +467,7 @@ static struct cmd_ret rdma_check_fields(const struct ornic_cmd_mode_rdma *c)
 		return CMD_BAD(FIELD, struct ornic_cmd_mode_rdma, role);
 	if (c->rtr > ORNIC_RTR_READ)
 		return CMD_BAD(FIELD, struct ornic_cmd_mode_rdma, rtr);
-	if (le16_to_cpu(c->flags) & ~ORNIC_RDMAF_CRC)
+	if (le16_to_cpu(c->flags) & ~RDMA_FLAGS)
 		return CMD_BAD(FIELD, struct ornic_cmd_mode_rdma, flags);
 	if (le16_to_cpu(c->ird) > RNIC_MAX_IRD)
 		return CMD_BAD(FIELD, struct ornic_cmd_mode_rdma, ird);
@@ -659,9 +661,9 @@ static struct cmd_ret terminate_stream(struct rnic_conn *conn, const struct orni
 	u8 fpdu[IW_TERM_FPDU_MAX];
 	size_t len;
 
-	if (c->flags & ~ORNIC_RDMAF_CRC)
+	if (c->flags & ~(ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS))
 		return CMD_BAD(FIELD, struct ornic_cmd_terminate, flags);
-	len = iw_build_terminate(fpdu, c->layer, c->etype, c->code, c->flags & ORNIC_RDMAF_CRC);
+	len = iw_build_terminate(fpdu, c->layer, c->etype, c->code, c->flags);
 	if (tcp_send(conn->tcp, fpdu, len))
 		return cmd_ret(ORNIC_CMDS_AGAIN, 0);
 	term.control[0] = (u8)(c->layer << 4 | c->etype);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of an FPDU. */
 #include "iwarp/fpdu.h"
+#include "iwarp/marker.h"
 
-u32 mpa_mulpdu(u32 emss)
+u32 mpa_mulpdu(u32 emss, bool markers)
 {
 	u32 over = MPA_HDR_LEN + MPA_CRC_LEN + emss % 4;
+
+	if (markers)
+		over += MPA_MARKER_LEN * DIV_ROUND_UP(emss, MPA_MARKER_PERIOD);
 
 	/* RFC 5044 4.5: never below 128, TCP cuts such an FPDU; RFC 5041: never above 64768. */
 	if (emss < MPA_MULPDU_MIN + over)
@@ -80,6 +84,13 @@ u32 mpa_finish(u8 *p, u32 ulpdu_len, u32 crc, bool crc_on)
 	/* RFC 5044 4.4: the field is there without CRCs too, its value is of no meaning then. */
 	put_le32(p + end, crc_on ? crc : 0);
 	return end + MPA_CRC_LEN;
+}
+
+void mpa_set_crc(u8 *p, u32 fpdu_len)
+{
+	u32 end = fpdu_len - MPA_CRC_LEN;
+
+	put_le32(p + end, crc32c(0, p, end));
 }
 
 bool mpa_crc_ok(const u8 *p, u32 fpdu_len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of an FPDU: MPA framing without markers (RFC 5044 4), DDP headers
+ * The bytes of an FPDU: MPA framing (RFC 5044 4; markers: marker.h), DDP headers
  * (RFC 5041 4.2, 4.3) and RDMAP headers (RFC 5040 4). Pure functions.
  */
 #ifndef RNICD_IWARP_FPDU_H
@@ -165,8 +165,8 @@ static inline u32 ddp_hdr_len(bool tagged)
 	return tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 }
 
-/* Largest ULPDU of one FPDU in a segment of @emss bytes, without markers (RFC 5044 4.5). */
-u32 mpa_mulpdu(u32 emss);
+/* Largest ULPDU of one FPDU in a segment of @emss bytes (RFC 5044 4.5). */
+u32 mpa_mulpdu(u32 emss, bool markers);
 /* Writes a header, returns its length. */
 u32 ddp_put_hdr(u8 *p, const struct ddp_hdr *h);
 /* False: @len is shorter than the header that the first byte announces. */
@@ -179,7 +179,9 @@ void rdmap_get_read(const u8 *p, struct rdmap_read *r);
  * is zero when CRCs are off. Returns the length of the FPDU.
  */
 u32 mpa_finish(u8 *p, u32 ulpdu_len, u32 crc, bool crc_on);
-/* Is the CRC field of the whole FPDU at @p right? */
+/* Fill the CRC field of the whole FPDU at @p, with its markers. */
+void mpa_set_crc(u8 *p, u32 fpdu_len);
+/* Is the CRC field of the whole FPDU at @p, with its markers, right? */
 bool mpa_crc_ok(const u8 *p, u32 fpdu_len);
 
 #endif /* RNICD_IWARP_FPDU_H */

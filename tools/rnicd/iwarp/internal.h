@@ -10,6 +10,7 @@
 #include "hw/qmem.h"
 #include "iwarp/fpdu.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/marker.h"
 
 /* Send WQEs of a QP that are fetched and not complete; more wait in the ring. */
 #define IW_MAX_INFLIGHT 256u
@@ -193,6 +194,8 @@ enum iw_tx_kind {
  * @rtr_in: the peer's RTR Read is in @resp
  * @term: Terminate message
  * @mulpdu: when last looked at
+ * @markers: the peer asked for them
+ * @pos: bytes of the stream of FPDUs that were handed to TCP, modulo 2^32
  */
 struct iw_tx {
 	bool busy;
@@ -220,6 +223,8 @@ struct iw_tx {
 	struct ornic_terminate term;
 	u8 term_len;
 	u32 mulpdu;
+	bool markers;
+	u32 pos;
 };
 
 /**
@@ -227,10 +232,12 @@ struct iw_tx {
  * @stopped: an error was met, all further bytes are dropped
  * @first_seen: a valid FPDU came
  * @fin: the peer's FIN came
- * @acc: FPDU that did not come in one piece; NULL until that happens
+ * @acc: FPDU that did not come in one piece or that has markers; NULL until that happens
  * @acc_len: bytes in @acc
  * @msn: next one expected, per queue
  * @read_got: bytes of the oldest outstanding Read that were placed
+ * @markers: we asked for them
+ * @pos: with @markers: bytes of the stream of FPDUs before the current one, modulo 2^32
  */
 struct iw_rx {
 	bool stopped;
@@ -240,6 +247,8 @@ struct iw_rx {
 	u32 acc_len;
 	u32 msn[DDP_QN_COUNT];
 	u32 read_got;
+	bool markers;
+	u32 pos;
 };
 
 struct iw_qp {
@@ -277,7 +286,7 @@ struct iw {
 	struct iw_qp *qp[RNIC_MAX_QP];
 	struct list_head run; /* QPs with work */
 	struct list_head cq_errors; /* CQs that failed and whose QPs are not in ERROR yet */
-	u8 fpdu[MPA_FPDU_MAX + 8]; /* where an FPDU is made that TCP wants a part of */
+	u8 fpdu[MPA_MARKED_MAX]; /* where an FPDU is made that TCP wants a part of */
 };
 
 static inline void iw_stat(struct rnic *dev, enum ornic_stat which)

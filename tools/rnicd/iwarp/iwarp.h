@@ -18,7 +18,7 @@
 struct iw_qp;
 
 /* Capabilities of this engine. */
-#define IW_CAPS ORNIC_CAP_AWAKE
+#define IW_CAPS (ORNIC_CAP_AWAKE | ORNIC_CAP_MARKERS)
 
 /* Allocates dev->iw. 0 or -ENOMEM. */
 int iw_init(struct rnic *dev);
@@ -80,9 +80,9 @@ void iw_qp_close(struct iw_qp *qp);
 bool iw_terminate(struct iw_qp *qp, u8 layer, u8 etype, u8 code);
 
 #define IW_TERM_FPDU_MAX 80
-/* A Terminate message without terminated headers as a whole FPDU; returns its length, at most
- * IW_TERM_FPDU_MAX. */
-size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, bool crc);
+/* A Terminate message without terminated headers as the first FPDU of a stream; @flags:
+ * ORNIC_RDMAF_CRC, _TX_MARKERS. Returns its length, at most IW_TERM_FPDU_MAX. */
+size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, u16 flags);
 
 /* State of all queues as lines of text. */
 void iw_dump(struct rnic *dev, FILE *f);

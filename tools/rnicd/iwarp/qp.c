@@ -442,7 +442,7 @@ struct cmd_ret iw_cmd_query_qp(struct rnic *dev, const void *cmd)
 	a.reads_out = cpu_to_le16(iw_tx_reads_out(qp));
 	a.reads_in = cpu_to_le16(iw_tx_reads_in(qp));
 	if (qp->conn)
-		a.mulpdu = cpu_to_le32(mpa_mulpdu(tcp_emss(qp->conn->tcp)));
+		a.mulpdu = cpu_to_le32(mpa_mulpdu(tcp_emss(qp->conn->tcp), qp->tx.markers));
 	if (dma_write(dev->dma, le64_to_cpu(c->hdr.data), &a, sizeof(a)))
 		return CMD_BAD(ADDRESS, struct ornic_cmd_number, hdr.data);
 	return CMD_OK;
@@ -459,6 +459,8 @@ void iw_bind(struct iw_qp *qp, struct rnic_conn *c, const struct ornic_cmd_mode_
 	qp->role = cmd->role;
 	qp->rtr = cmd->rtr;
 	qp->crc = le16_to_cpu(cmd->flags) & ORNIC_RDMAF_CRC;
+	qp->tx.markers = le16_to_cpu(cmd->flags) & ORNIC_RDMAF_TX_MARKERS;
+	qp->rx.markers = le16_to_cpu(cmd->flags) & ORNIC_RDMAF_RX_MARKERS;
 	qp->ird = le16_to_cpu(cmd->ird);
 	qp->ord = le16_to_cpu(cmd->ord);
 	for (qn = 0; qn < DDP_QN_COUNT; qn++)

@@ -420,47 +420,75 @@ static struct iw_fault rx_segment(struct iw_qp *qp, const u8 *seg, u32 len)
 	return rx_untagged(qp, &h, seg, len - hdr);
 }
 
+static void rx_fault(struct iw_qp *qp, enum ornic_stat which, u8 code)
+{
+	iw_stat(qp->dev, which);
+	iw_term_send(qp, fault_mpa(code), NULL, 0);
+}
+
+/* RFC 5044 8: a marker is judged when the CRC was right. */
+static const u8 *rx_unmark(struct iw_qp *qp, const u8 *p, u32 fpdu_len)
+{
+	struct iw_rx *rx = &qp->rx;
+	bool ok = mpa_unmark(rx->acc, p, rx->pos, fpdu_len);
+
+	rx->pos += fpdu_len;
+	return ok ? rx->acc : NULL;
+}
+
 static void rx_fpdu(struct iw_qp *qp, const u8 *p, u32 fpdu_len)
 {
-	u32 len = get_be16(p);
 	struct iw_fault fault;
 
 	if (qp->crc && !mpa_crc_ok(p, fpdu_len)) {
-		iw_stat(qp->dev, ORNIC_STAT_IW_RX_CRC);
-		fault = fault_mpa(MPA_ERR_CRC);
-	} else {
-		fault = rx_segment(qp, p + MPA_HDR_LEN, len);
+		rx_fault(qp, ORNIC_STAT_IW_RX_CRC, MPA_ERR_CRC);
+		return;
 	}
+	if (qp->rx.markers)
+		p = rx_unmark(qp, p, fpdu_len);
+	if (!p) {
+		rx_fault(qp, ORNIC_STAT_IW_RX_FRAMING, MPA_ERR_FRAMING);
+		return;
+	}
+	fault = rx_segment(qp, p + MPA_HDR_LEN, get_be16(p));
 	if (is_fault(fault))
-		iw_term_send(qp, fault, p + MPA_HDR_LEN, len);
+		iw_term_send(qp, fault, p + MPA_HDR_LEN, get_be16(p));
 }
 
-static u32 fpdu_len_at(const u8 *p)
+/* Bytes of the next FPDU, of which @have are at @p; as far as its length field if that is not
+ * there. */
+static u32 fpdu_need(const struct iw_qp *qp, const u8 *p, u32 have)
 {
-	return mpa_fpdu_len(get_be16(p));
+	u32 start = qp->rx.markers ? mpa_marked_start(qp->rx.pos) : 0, len;
+
+	if (have < start + MPA_HDR_LEN)
+		return start + MPA_HDR_LEN;
+	len = mpa_fpdu_len(get_be16(p + start));
+	return qp->rx.markers ? mpa_marked_len(qp->rx.pos, len) : len;
+}
+
+static bool rx_alloc(struct iw_qp *qp)
+{
+	if (!qp->rx.acc)
+		qp->rx.acc = malloc(MPA_MARKED_MAX);
+	if (!qp->rx.acc)
+		iw_term_send(qp, fault_local(ORNIC_SYN_NONE), NULL, 0);
+	return qp->rx.acc;
 }
 
 /* Bytes of an FPDU that comes in pieces; returns how many were taken. */
 static size_t rx_gather(struct iw_qp *qp, const u8 *p, size_t len)
 {
 	struct iw_rx *rx = &qp->rx;
-	size_t take, need = MPA_HDR_LEN;
+	u32 need = fpdu_need(qp, rx->acc, rx->acc_len);
+	size_t take = min(need - rx->acc_len, len);
 
-	if (!rx->acc) {
-		rx->acc = malloc(MPA_FPDU_MAX);
-		if (!rx->acc) {
-			iw_term_send(qp, fault_local(ORNIC_SYN_NONE), NULL, 0);
-			return len;
-		}
-	}
-	if (rx->acc_len >= MPA_HDR_LEN)
-		need = fpdu_len_at(rx->acc);
-	take = min(need - rx->acc_len, len);
 	memcpy(rx->acc + rx->acc_len, p, take);
 	rx->acc_len += (u32)take;
-	if (rx->acc_len > MPA_HDR_LEN && rx->acc_len == fpdu_len_at(rx->acc)) {
+	if (rx->acc_len == fpdu_need(qp, rx->acc, rx->acc_len)) {
+		need = rx->acc_len;
 		rx->acc_len = 0;
-		rx_fpdu(qp, rx->acc, (u32)need);
+		rx_fpdu(qp, rx->acc, need);
 	}
 	return take;
 }
@@ -471,12 +499,13 @@ size_t iw_rx(struct iw_qp *qp, const void *data, size_t len)
 	size_t left = len, n;
 
 	while (left && qp->conn && !qp->rx.stopped) {
-		if (!qp->rx.acc_len && left >= MPA_HDR_LEN && fpdu_len_at(p) <= left) {
-			n = fpdu_len_at(p);
+		n = fpdu_need(qp, p, (u32)left);
+		if ((qp->rx.acc_len || n > left || qp->rx.markers) && !rx_alloc(qp))
+			break;
+		if (!qp->rx.acc_len && n <= left)
 			rx_fpdu(qp, p, (u32)n);
-		} else {
+		else
 			n = rx_gather(qp, p, left);
-		}
 		p += n;
 		left -= n;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Terminate messages (RFC 5040 4.8, 5.4, 7.1). */
 #include "iwarp/internal.h"
+#include "iwarp/marker.h"
 
 /* ---- sending ---- */
 
@@ -82,14 +83,19 @@ bool iw_terminate(struct iw_qp *qp, u8 layer, u8 etype, u8 code)
 	return true;
 }
 
-size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, bool crc)
+size_t iw_build_terminate(u8 *buf, u8 layer, u8 etype, u8 code, u16 flags)
 {
 	struct ddp_hdr h = {.last = true, .opcode = RDMAP_TERMINATE, .qn = DDP_QN_TERM, .msn = 1};
 	u32 len = ddp_put_hdr(buf + MPA_HDR_LEN, &h);
 
 	len += term_build(buf + MPA_HDR_LEN + len, IW_FAULT(layer, etype, code, 0), NULL, 0);
 	put_be16(buf, (u16)len);
-	return mpa_finish(buf, len, crc32c(0, buf, MPA_HDR_LEN + len), crc);
+	len = mpa_finish(buf, len, 0, false);
+	if (flags & ORNIC_RDMAF_TX_MARKERS)
+		len = mpa_mark(buf, 0, len);
+	if (flags & ORNIC_RDMAF_CRC)
+		mpa_set_crc(buf, len);
+	return len;
 }
 
 /* ---- receiving ---- */

@@ -15,11 +15,16 @@
  */
 #define RTR_STAG 1u
 
-/* tcp_record.cookie[0]: kind 63:56, last 55, payload length 47:32, index 31:0; cookie[1]: offset */
+/*
+ * tcp_record.cookie[0]: kind 63:56, last 55, payload length 47:32, index 31:0; cookie[1]: place in
+ * the stream of FPDUs 63:32, offset 31:0
+ */
 #define REC_KIND  GENMASK_ULL(63, 56)
 #define REC_LAST  BIT_ULL(55)
 #define REC_PLEN  GENMASK_ULL(47, 32)
 #define REC_INDEX GENMASK_ULL(31, 0)
+#define REC_POS	  GENMASK_ULL(63, 32)
+#define REC_OFF	  GENMASK_ULL(31, 0)
 
 /**
  * struct tx_seg - a DDP segment: what a record stands for
@@ -28,6 +33,7 @@
  * @index: WQE index, or index of the response
  * @off: offset of the payload in the message
  * @plen: bytes of payload (RDMAP headers included)
+ * @pos: place in the stream of FPDUs, for its markers
  */
 struct tx_seg {
 	u8 kind;
@@ -35,6 +41,7 @@ struct tx_seg {
 	u32 index;
 	u32 off;
 	u32 plen;
+	u32 pos;
 };
 
 static struct tx_seg seg_of(const struct tcp_record *rec)
@@ -43,7 +50,8 @@ static struct tx_seg seg_of(const struct tcp_record *rec)
 		.kind = (u8)FIELD_GET(REC_KIND, rec->cookie[0]),
 		.last = rec->cookie[0] & REC_LAST,
 		.index = (u32)FIELD_GET(REC_INDEX, rec->cookie[0]),
-		.off = (u32)rec->cookie[1],
+		.off = (u32)FIELD_GET(REC_OFF, rec->cookie[1]),
+		.pos = (u32)FIELD_GET(REC_POS, rec->cookie[1]),
 		.plen = (u32)FIELD_GET(REC_PLEN, rec->cookie[0]),
 	};
 }
@@ -275,6 +283,21 @@ static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc
 	return 0;
 }
 
+static int put_marked_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
+{
+	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), len;
+	int ret = put_payload(qp, s, p + MPA_HDR_LEN + hdr, NULL);
+
+	if (ret)
+		return ret;
+	put_be16(p, (u16)(hdr + s->plen));
+	len = mpa_mark(p, s->pos, mpa_finish(p, hdr + s->plen, 0, false));
+	/* RFC 5044 4.4: the CRC is over the markers too. */
+	if (qp->crc)
+		mpa_set_crc(p, len);
+	return 0;
+}
+
 static int put_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
 {
 	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), crc, n;
@@ -301,7 +324,7 @@ int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len,
 	bool whole = !off && len == rec->len;
 	u8 *p = whole ? g->scratch : qp->dev->iw->fpdu;
 	struct tx_seg s = seg_of(rec);
-	int ret = put_fpdu(qp, &s, p);
+	int ret = qp->tx.markers ? put_marked_fpdu(qp, &s, p) : put_fpdu(qp, &s, p);
 
 	if (ret) {
 		if (qp->state != ORNIC_QPS_ERROR)
@@ -324,14 +347,19 @@ static int tx_record(struct iw_qp *qp, const struct tx_seg *s, u32 hdr_len, bool
 	struct tcp_record rec = {
 		.cookie = {FIELD_PREP(REC_KIND, (u64)s->kind) | (s->last ? REC_LAST : 0) |
 				   FIELD_PREP(REC_PLEN, (u64)s->plen) | s->index,
-			   s->off},
+			   FIELD_PREP(REC_POS, (u64)qp->tx.pos) | s->off},
 		.len = mpa_fpdu_len(hdr_len + s->plen),
 	};
-	int ret = tcp_send_record(qp->conn->tcp, &rec, push ? TCP_REC_PUSH : 0);
+	int ret;
 
-	if (!ret)
-		iw_stat(qp->dev, ORNIC_STAT_IW_TX_FPDU);
-	return ret;
+	if (qp->tx.markers)
+		rec.len = mpa_marked_len(qp->tx.pos, rec.len);
+	ret = tcp_send_record(qp->conn->tcp, &rec, push ? TCP_REC_PUSH : 0);
+	if (ret)
+		return ret;
+	qp->tx.pos += rec.len;
+	iw_stat(qp->dev, ORNIC_STAT_IW_TX_FPDU);
+	return 0;
 }
 
 static void tx_wr_done(struct iw_qp *qp, const struct iw_wr *wr)
@@ -533,7 +561,7 @@ static void tx_burst(struct iw_qp *qp)
 	enum tx_pick got;
 	int n;
 
-	qp->tx.mulpdu = mpa_mulpdu(tcp_emss(qp->conn->tcp));
+	qp->tx.mulpdu = mpa_mulpdu(tcp_emss(qp->conn->tcp), qp->tx.markers);
 	while (tx_alive(qp)) {
 		got = tx_pick(qp);
 		if (got == TX_IDLE && tx_alive(qp) && iw_qp_sleep(qp))

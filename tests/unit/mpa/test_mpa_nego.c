@@ -412,6 +412,23 @@ static void plain_requests(void **state)
 	print_message("no enhanced data in, none out; depths are the consumers'\n");
 }
 
+/* RFC 5044 7.1.1: a revision that this side does not speak, by policy: close, the peer may try 1.
+ */
+static void requests_of_other_revisions(void **state)
+{
+	struct mpa_local old = side(4, 4), new = side(4, 4);
+	struct mpa_frame req = enhanced_request(4, 4);
+
+	old.rev = 1;
+	assert_int_equal(mpa_check_request(&old, &req), MPA_BAD_REVISION);
+	req.markers = true;
+	req.pd_len = 300;
+	assert_int_equal(mpa_check_request(&old, &req), MPA_BAD_REVISION);
+	mpa_request(&old, &req);
+	assert_int_equal(mpa_check_request(&old, &req), MPA_OK);
+	assert_int_equal(mpa_check_request(&new, &req), MPA_OK);
+}
+
 static void replies_of_other_revisions(void **state)
 {
 	struct mpa_local local = side(4, 4);
@@ -476,6 +493,7 @@ int main(void)
 		cmocka_unit_test(read_rtr_without_depth),
 		cmocka_unit_test(zero_depths),
 		cmocka_unit_test(plain_requests),
+		cmocka_unit_test(requests_of_other_revisions),
 		cmocka_unit_test(replies_of_other_revisions),
 		cmocka_unit_test(rejects),
 	};

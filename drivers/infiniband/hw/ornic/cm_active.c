@@ -246,7 +246,8 @@ int ep_peer_left(struct iw_ornic_ep *ep, const struct ep_arg *arg)
 /* RFC 6581 9.1 and 9.2: the responder accepted what cannot be. It is told by a Terminate. */
 static int ep_l_terminate(struct iw_ornic_ep *ep, u8 code, int err)
 {
-	u8 flags = ep->agreed.crc ? ORNIC_RDMAF_CRC : 0;
+	u8 flags = (ep->agreed.crc ? ORNIC_RDMAF_CRC : 0) |
+		   (ep->agreed.tx_markers ? ORNIC_RDMAF_TX_MARKERS : 0);
 
 	set_bit(EP_H_TERMINATE, &ep->history);
 	if (ornic_conn_terminate(ep->conn, MPA_TERM_LAYER, MPA_TERM_ETYPE, code, flags))

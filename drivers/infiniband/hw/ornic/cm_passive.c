@@ -116,6 +116,10 @@ static void ep_l_deliver(struct iw_ornic_ep *ep)
 	switch (mpa_check_request(&ep->mpa, &ep->peer)) {
 	case MPA_OK:
 		break;
+	case MPA_BAD_REVISION:
+		cm_count(ep->dev, IW_ORNIC_CM_BAD_FRAMES);
+		ep_l_die(ep);
+		return;
 	case MPA_MARKERS:
 		cm_count(ep->dev, IW_ORNIC_CM_MARKERS);
 		ep_l_refuse(ep, NULL, 0);

@@ -51,10 +51,11 @@ enum mpa_rtr {
  * @MPA_OK: complete and acceptable
  * @MPA_MORE: bytes are missing
  * @MPA_BAD_KEY: not the frame that is expected (initiator against initiator, RFC 5044 7.1.2 rule 8)
- * @MPA_BAD_REVISION: neither 1 nor 2, or a reply of a higher revision than the request
+ * @MPA_BAD_REVISION: neither 1 nor 2, a request of a higher revision than this side speaks, or a
+ *   reply of a higher one than the request
  * @MPA_BAD_LENGTH: PD_Length beyond 512, or no room for the enhanced data that was announced
  * @MPA_LONG_DATA: the consumer's private data is longer than iw_cm can deliver
- * @MPA_MARKERS: the peer requires markers, which this device cannot insert
+ * @MPA_MARKERS: the peer requires markers of a device that cannot insert them
  * @MPA_REJECTED: the responder's consumer said no
  * @MPA_OLDER: a reply of the older protocol: try again with revision 1 (RFC 6581 10)
  * @MPA_NO_IRD: the responder wants more Reads than this side can take: Terminate 2/0/6
@@ -125,7 +126,7 @@ struct mpa_rx {
 
 /**
  * struct mpa_local - what this side wants and can do
- * @rev: revision to offer as initiator
+ * @rev: highest revision: offered as initiator, taken as responder
  * @crc: ask for CRCs
  * @markers: require markers in what this side receives; only where the device can
  * @can_mark: the device can insert markers

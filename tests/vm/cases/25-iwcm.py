@@ -36,11 +36,27 @@ sysctl -qw net.ipv4.tcp_syn_retries=6
 """
 
 
-POLICY = """
-for nic in $(devlink dev | grep -o 'pci/.*'); do
-    devlink dev param set $nic name peer_to_peer value {0} cmode runtime || exit 1
-done
-"""
+# Suite of the module, its parameters on both devices (or the first only), fewest cases
+DEFAULT = {"peer_to_peer": "true", "mpa_markers": "false", "mpa_crc": "true", "mpa_rev": "2"}
+SUITES = (
+    ("plain", {"peer_to_peer": "false"}, "", 70),
+    ("rtr", {}, "", 7),
+    ("markers", {"peer_to_peer": "false", "mpa_markers": "true"}, "", 12),
+    ("nocrc", {"peer_to_peer": "false", "mpa_crc": "false"}, "", 2),
+    ("rev1", {"peer_to_peer": "false"}, "mpa_rev", 4),
+)
+
+
+def policy(rig, values, rev1=""):
+    """Sets the parameters of both devices; with rev1 revision 1 on the first."""
+    lines = [f"devlink dev param set $nic name {name} value {value} cmode runtime || exit 1"
+             for name, value in {**DEFAULT, **values}.items()]
+    script = "for nic in $(devlink dev | grep -o 'pci/.*'); do\n" + "\n".join(lines) + "\ndone\n"
+    if rev1:
+        script += ". /run/rig; devlink dev param set " \
+                  "pci/$(basename $(readlink /sys/class/infiniband/$RDMA1/device)) " \
+                  f"name {rev1} value 1 cmode runtime || exit 1\n"
+    return rig.run(1, script)
 
 
 def load(rig, more=""):
@@ -70,9 +86,9 @@ def test_events(rig):
     shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")
     try:
         succeeds(rig.run(1, SETUP), "short time-outs are set")
-        succeeds(rig.run(1, POLICY.format("false")), "the peer-to-peer policy is off")
-        judge(load(rig), 54)
-        succeeds(rig.run(1, POLICY.format("true")), "the peer-to-peer policy is on")
-        judge(load(rig, "p2p=1"), 7)
+        for suite, values, rev1, least in SUITES:
+            succeeds(policy(rig, values, rev1), f"the policy for suite {suite} is set")
+            judge(load(rig, f"suite={suite}"), least)
     finally:
-        rig.run(1, POLICY.format("true") + TEARDOWN)
+        policy(rig, {})
+        rig.run(1, TEARDOWN)

@@ -6,14 +6,12 @@
 
 #include "iwcm_test.h"
 
-/* A peer's port of the load before may be in TIME_WAIT still: the runs with and without
- * peer-to-peer have ports of their own.
- */
+/* A peer's port of the load before may be in TIME_WAIT still: each suite has ports of its own. */
 u16 next_port(void)
 {
 	static u16 used;
 
-	return (p2p ? 21000 : 20000) + used++;
+	return policy.port + used++;
 }
 
 struct ib_qp *qp_new(struct test_dev *d)

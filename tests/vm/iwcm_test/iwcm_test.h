@@ -29,6 +29,12 @@ struct test_dev {
 /* The two devices; the far end's host TCP is dev[1].net. */
 extern struct test_dev dev[2];
 extern int mpa_ms;
+/* What the first device is told by devlink parameters, and the first port of this run. */
+extern struct policy {
+	bool crc;
+	bool markers;
+	u16 port;
+} policy;
 
 /**
  * struct end - one iw_cm_id of a connection, and all that it was told
@@ -107,7 +113,6 @@ extern int checks_failed;
 	} while (0)
 
 /* harness.c */
-extern bool p2p; /* module parameter */
 u16 next_port(void);
 struct ib_qp *qp_new(struct test_dev *d);
 void qp_to(struct ib_qp *qp, enum ib_qp_state state);
@@ -144,7 +149,8 @@ void peer_reset(struct socket *s);
 int frame(u8 *buf, bool reply, u8 bits, u8 rev, const void *pd, int pd_len);
 int frame2(u8 *buf, bool reply, u8 bits, u16 ird, u16 ord, const void *pd, int pd_len);
 int peer_read_frame(struct socket *s, u8 *buf, int ms);
-int fpdu_write0(u8 *buf);
+int fpdu_write0(u8 *buf, u32 stag);
+int fpdu_read0(u8 *buf, u32 stag);
 int fpdu_send(u8 *buf, const void *data, int len);
 
 struct test_case {
@@ -156,5 +162,8 @@ extern const struct test_case active_cases[];
 extern const struct test_case passive_cases[];
 extern const struct test_case pair_cases[];
 extern const struct test_case rtr_cases[];
+extern const struct test_case nego_cases[];
+extern const struct test_case mpa_cases[];
+extern const struct test_case rev1_cases[];
 
 #endif

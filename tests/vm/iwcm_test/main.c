@@ -4,10 +4,11 @@
  * line with the numbers.
  *
  *   insmod iwcm_test.ko dev_a=ornic0 addr_a=10.0.0.1 dev_b=ornic1 addr_b=10.0.0.2 mpa_ms=3000
- * [only=part-of-name]
+ * [suite=plain|rtr|markers|nocrc|rev1] [only=part-of-name]
  *
- * mpa_ms is the MPA time-out that was set for both devices. With p2p=1 only the cases that want the
- * peer-to-peer policy on for both devices are run, otherwise all others.
+ * mpa_ms is the MPA time-out that was set for both devices. The suite says what else was:
+ * peer-to-peer on (rtr only, otherwise off), markers asked for, CRCs not asked for, on both
+ * devices; revision 1 on the first.
  */
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/inet.h>
@@ -25,7 +26,9 @@ static char *dev_b = "ornic1";
 static char *addr_a = "10.0.0.1";
 static char *addr_b = "10.0.0.2";
 static char *only = "";
-bool p2p;
+static char *suite = "plain";
+
+struct policy policy = {.crc = true};
 
 module_param(dev_a, charp, 0444);
 module_param(dev_b, charp, 0444);
@@ -33,7 +36,7 @@ module_param(addr_a, charp, 0444);
 module_param(addr_b, charp, 0444);
 module_param(only, charp, 0444);
 module_param(mpa_ms, int, 0444);
-module_param(p2p, bool, 0444);
+module_param(suite, charp, 0444);
 
 static int client_add(struct ib_device *ib)
 {
@@ -96,9 +99,37 @@ static void run(const struct test_case *cases, int *passed, int *failed)
 	}
 }
 
+static const struct {
+	const char *name;
+	const struct test_case *cases[6];
+} suites[] = {
+	{"plain", {active_cases, passive_cases, pair_cases, nego_cases, mpa_cases}},
+	{"rtr", {rtr_cases}},
+	{"markers", {nego_cases, pair_cases}},
+	{"nocrc", {nego_cases}},
+	{"rev1", {rev1_cases}},
+};
+
+static int run_suite(void)
+{
+	int i, k, passed = 0, failed = 0;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		if (!strcmp(suites[i].name, suite))
+			break;
+	if (i == ARRAY_SIZE(suites))
+		return -EINVAL;
+	policy.port = 20000 + i * 1000;
+	policy.crc = strcmp(suite, "nocrc");
+	policy.markers = !strcmp(suite, "markers");
+	for (k = 0; suites[i].cases[k]; k++)
+		run(suites[i].cases[k], &passed, &failed);
+	pr_info("%d passed, %d failed\n", passed, failed);
+	return 0;
+}
+
 static int __init iwcm_test_init(void)
 {
-	int passed = 0, failed = 0;
 	int ret;
 
 	ret = ib_register_client(&client);
@@ -107,16 +138,8 @@ static int __init iwcm_test_init(void)
 	ret = open_dev(&dev[0], addr_a);
 	if (!ret)
 		ret = open_dev(&dev[1], addr_b);
-	if (!ret) {
-		if (p2p) {
-			run(rtr_cases, &passed, &failed);
-		} else {
-			run(active_cases, &passed, &failed);
-			run(passive_cases, &passed, &failed);
-			run(pair_cases, &passed, &failed);
-		}
-		pr_info("%d passed, %d failed\n", passed, failed);
-	}
+	if (!ret)
+		ret = run_suite();
 	close_dev(&dev[1]);
 	close_dev(&dev[0]);
 	ib_unregister_client(&client);

@@ -166,14 +166,28 @@ static int fpdu(u8 *buf, int ulpdu)
 	return len + 4;
 }
 
-/* Zero-length RDMA Write, to an STag that nobody has: not looked at (RFC 5041 5.2) */
-int fpdu_write0(u8 *buf)
+/* Zero-length RDMA Write: its STag is not looked at (RFC 5041 5.2) */
+int fpdu_write0(u8 *buf, u32 stag)
 {
 	memset(buf, 0, 32);
 	buf[2] = 0xc1; /* tagged, last, DDP version 1 */
 	buf[3] = 0x40; /* RDMAP version 1, Write */
-	put_unaligned_be32(0x1234, buf + 4);
+	put_unaligned_be32(stag, buf + 4);
+	put_unaligned_be64(stag * 3ULL, buf + 8);
 	return fpdu(buf, 14);
+}
+
+/* Zero-length RDMA Read Request: neither of its STags is looked at (RFC 5040 5.2.1) */
+int fpdu_read0(u8 *buf, u32 stag)
+{
+	memset(buf, 0, 64);
+	buf[2] = 0x41; /* untagged, last, DDP version 1 */
+	buf[3] = 0x41; /* RDMAP version 1, Read Request */
+	put_unaligned_be32(1, buf + 8); /* queue */
+	put_unaligned_be32(1, buf + 12); /* MSN */
+	put_unaligned_be32(stag, buf + 20);
+	put_unaligned_be32(stag, buf + 36);
+	return fpdu(buf, 46);
 }
 
 int fpdu_send(u8 *buf, const void *data, int len)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Initiator with the peer-to-peer policy on (RFC 6581 9.2): which RTR message goes out, and what
- * happens when there is no common kind. Run with p2p=1.
+ * happens when there is no common kind.
  */
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/delay.h>

@@ -243,8 +243,8 @@ void mpa_request(const struct mpa_local *local, struct mpa_frame *req)
  * @local: this side
  * @req: request
  *
- * Return: MPA_OK; MPA_BAD_REVISION: close at once, the initiator may try an older one (RFC 6581 10);
- * MPA_MARKERS or MPA_LONG_DATA: answer with mpa_refuse().
+ * Return: MPA_OK; MPA_BAD_REVISION: close at once, the initiator may try an older one (RFC 6581
+ * 10); MPA_MARKERS or MPA_LONG_DATA: answer with mpa_refuse().
  */
 enum mpa_status mpa_check_request(const struct mpa_local *local, const struct mpa_frame *req)
 {

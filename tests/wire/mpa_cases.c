@@ -164,7 +164,7 @@ static void conversation(void)
 	send_fpdu(&h, "x", 1);
 	expect_term(1, 1, 0, ORNIC_ASYNC_QP_ACCESS_ERR, 0);
 	if (pcap)
-		free(drv_ctl(e->d, "pcap off"));
+		free(drv_ctl(e->d, "pcap stop"));
 }
 
 /* RFC 5044 5.1: each FPDU in a segment of its own, whole, whatever the MSS. */

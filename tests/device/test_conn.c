@@ -404,6 +404,61 @@ static void rdma_markers(void)
 	rdma_messages(1500, ORNIC_RDMAF_CRC | ORNIC_RDMAF_TX_MARKERS | ORNIC_RDMAF_RX_MARKERS);
 }
 
+static void port_mtu(struct end *e, u32 mtu)
+{
+	union drv_cmd c = drv_cmd(ORNIC_CMD_SET_PORT);
+
+	c.port.up = cpu_to_le32(1);
+	c.port.mtu = cpu_to_le32(mtu);
+	drv_do(e->d, &c);
+}
+
+static void use_nexthop(u32 index)
+{
+	union drv_cmd c = drv_cmd(ORNIC_CMD_UPDATE_CONN);
+
+	c.update.conn_id = cpu_to_le32(END_CONN);
+	c.update.mask = cpu_to_le32(ORNIC_UPD_NEXTHOP);
+	c.update.nexthop = cpu_to_le32(index);
+	drv_do(a.d, &c);
+}
+
+/*
+ * UPDATE_CONN to next hops with a smaller and a larger MTU while a Write is under way. The peer
+ * drops what is larger than its MTU, so the Write ends only if what was sent is cut anew.
+ */
+static void rdma_mtu_changes(void)
+{
+	static const struct {
+		u32 mtu;
+		u32 fpdus; /* 64 KiB in payloads of MULPDU - 14 (RFC 5041 4.1, RFC 5044 5.1) */
+	} step[] = {{1500, 46}, {600, 125}, {9000, 8}};
+	u32 i, sq = 0;
+	u64 fpdus;
+
+	pair_start(&a, &b, 9000);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_NONE);
+	for (i = 0; i < ARRAY_SIZE(step); i++) {
+		drv_nexthop(a.d, 1 + i, b.d->mac, (u16)step[i].mtu, 0);
+		fill(&a, 0, 262144, i);
+		post_remote(&a, ORNIC_WR_WRITE, 0, 300000, 262144);
+		port_mtu(&b, step[i].mtu);
+		use_nexthop(1 + i);
+		end_cqe(&a, ORNIC_WR_WRITE, sq++, ORNIC_CQE_OK);
+		check_same(0, 300000, 262144);
+		CHECK_EQ(le16_to_cpu(query(&a, END_CONN).snd_mss), step[i].mtu - 52);
+
+		fpdus = drv_stat(a.d, ORNIC_STAT_IW_TX_FPDU);
+		fill(&a, 0, 65536, i + 50);
+		post_remote(&a, ORNIC_WR_WRITE, 0, 300000, 65536);
+		end_cqe(&a, ORNIC_WR_WRITE, sq++, ORNIC_CQE_OK);
+		check_same(0, 300000, 65536);
+		CHECK_EQ(drv_stat(a.d, ORNIC_STAT_IW_TX_FPDU) - fpdus, step[i].fpdus);
+	}
+	end_no_cqe(&a);
+	end_no_cqe(&b);
+}
+
 static void rtr(void)
 {
 	static const u8 kind[] = {ORNIC_RTR_SEND, ORNIC_RTR_WRITE, ORNIC_RTR_READ};
@@ -779,6 +834,7 @@ static const struct test tests[] = {
 	{"rdma_1500_crc", rdma_1500_crc},
 	{"rdma_9000_crc", rdma_9000_crc},
 	{"rdma_markers", rdma_markers},
+	{"rdma_mtu_changes", rdma_mtu_changes},
 	{"rtr", rtr},
 	{"rdma_loss", rdma_loss},
 	{"rdma_corrupt", rdma_corrupt},

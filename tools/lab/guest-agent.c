@@ -3,10 +3,15 @@
  * Guest agent of the lab: runs commands that the host sends over one virtio-serial
  * port, one at a time.  One process per port.
  *
- * host -> guest   u32 length, that many bytes: a command for bash -c
- * guest -> host   frames: u8 type, u32 length, data
+ * host -> guest   16 bytes that name the command, u32 length, that many bytes: a command
+ *                 for bash -c
+ * guest -> host   the same 16 bytes, then frames: u8 type, u32 length, data
  *                   'O'  output (standard output and error together)
  *                   'X'  the command ended: s32 exit code, 128 + signal if killed
+ *
+ * A host end that goes away, or sends another command, ends the one that runs.  What was
+ * on its way then is still read by the next host end, maybe from the middle of a frame:
+ * it drops all that comes before the name of its own command, which is random.
  *
  * A command that puts something in the background does not keep the port busy: the
  * answer is given when the shell itself has ended and its output so far is sent.
@@ -16,6 +21,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,55 +30,71 @@
 #include <unistd.h>
 
 #define MAX_COMMAND (1U << 20)
+#define NAME_LEN    16
 
-/* A port without a host end reads as end of file or EAGAIN: wait for one. */
-static void read_all(int port, void *buf, size_t len)
+/* The port without a host end, or with the next command in it. */
+static bool host_left(int port, int ms)
+{
+	struct pollfd fd = {.fd = port, .events = POLLIN};
+
+	return poll(&fd, 1, ms) > 0;
+}
+
+/* False: the host end went in between, what it began to send is void. */
+static bool read_all(int port, void *buf, size_t len)
 {
 	char *at = buf;
 
 	while (len) {
-		ssize_t n = read(port, at, len);
+		struct pollfd fd = {.fd = port, .events = POLLIN};
+		ssize_t n;
 
-		if (n <= 0) {
-			usleep(20000);
-			continue;
+		poll(&fd, 1, -1);
+		n = read(port, at, len);
+		if (!n)
+			return false;
+		if (n > 0) {
+			at += n;
+			len -= n;
 		}
-		at += n;
-		len -= n;
 	}
+	return true;
 }
 
-static void write_all(int port, const void *buf, size_t len)
+/* False: nobody wants it any more. */
+static bool write_all(int port, const void *buf, size_t len)
 {
 	const char *at = buf;
 
 	while (len) {
 		ssize_t n = write(port, at, len);
 
-		if (n <= 0) {
-			usleep(2000);
-			continue;
+		if (n > 0) {
+			at += n;
+			len -= n;
+		} else if (host_left(port, 2)) {
+			return false;
 		}
-		at += n;
-		len -= n;
 	}
+	return true;
 }
 
-static void send_frame(int port, char type, const void *data, uint32_t len)
+static bool send_frame(int port, char type, const void *data, uint32_t len)
 {
 	char head[5] = {type};
 
 	memcpy(head + 1, &len, sizeof(len));
-	write_all(port, head, sizeof(head));
-	write_all(port, data, len);
+	return write_all(port, head, sizeof(head)) && write_all(port, data, len);
 }
 
-static char *read_command(int port)
+/* The next command and its name; NULL: the host end went. */
+static char *read_command(int port, char *name)
 {
 	uint32_t len;
 	char *command;
 
-	read_all(port, &len, sizeof(len));
+	if (!read_all(port, name, NAME_LEN) || !read_all(port, &len, sizeof(len)))
+		return NULL;
 	if (len > MAX_COMMAND) {
 		fprintf(stderr, "lab agent: command of %u bytes, port given up\n", len);
 		exit(1);
@@ -82,7 +104,10 @@ static char *read_command(int port)
 		perror("lab agent");
 		exit(1);
 	}
-	read_all(port, command, len);
+	if (!read_all(port, command, len)) {
+		free(command);
+		return NULL;
+	}
 	return command;
 }
 
@@ -112,59 +137,92 @@ static pid_t start(const char *command, int *output)
 	_exit(127);
 }
 
-/* Passes output on until the shell has ended and nothing is left to read. */
+enum passed {
+	NOTHING,
+	SOMETHING,
+	OUTPUT_ENDED,
+	HOST_LEFT
+};
+
+static enum passed pass_some(int port, int output, int ms)
+{
+	struct pollfd fds[2] = {{.fd = output, .events = POLLIN}, {.fd = port, .events = POLLIN}};
+	char buf[65536];
+	ssize_t n;
+
+	if (poll(fds, 2, ms) <= 0)
+		return NOTHING;
+	if (fds[1].revents)
+		return HOST_LEFT;
+	n = read(output, buf, sizeof(buf));
+	if (n <= 0)
+		return OUTPUT_ENDED;
+	return send_frame(port, 'O', buf, n) ? SOMETHING : HOST_LEFT;
+}
+
+/*
+ * Passes output on until the shell has ended and nothing is left to read.  A command that
+ * nobody waits for any more is killed.
+ */
 static int pass_output(int port, int output, pid_t pid)
 {
-	char buf[65536];
+	enum passed passed = SOMETHING;
 	int ended = 0;
 	int status = 0;
 
-	for (;;) {
-		struct pollfd fd = {.fd = output, .events = POLLIN};
-
-		if (poll(&fd, 1, ended ? 0 : 20) > 0) {
-			ssize_t n = read(output, buf, sizeof(buf));
-
-			if (n <= 0)
-				break;
-			send_frame(port, 'O', buf, n);
-			continue;
-		}
-		if (ended)
-			return status;
-		ended = waitpid(pid, &status, WNOHANG) == pid;
+	while (passed == SOMETHING || (passed == NOTHING && !ended)) {
+		if (passed == NOTHING)
+			ended = waitpid(pid, &status, WNOHANG) == pid;
+		passed = pass_some(port, output, ended ? 0 : 20);
 	}
-	if (!ended)
-		waitpid(pid, &status, 0);
+	if (ended)
+		return status;
+	/* Its process group is there as soon as it has called setsid(). */
+	if (passed == HOST_LEFT && kill(-pid, SIGKILL))
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
 	return status;
+}
+
+static void run_command(int port, const char *name, const char *command)
+{
+	int output = -1;
+	int32_t code = 127;
+	pid_t pid;
+
+	if (!write_all(port, name, NAME_LEN))
+		return;
+	pid = start(command, &output);
+	if (pid > 0) {
+		int status = pass_output(port, output, pid);
+
+		code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		close(output);
+	}
+	send_frame(port, 'X', &code, sizeof(code));
 }
 
 int main(int argc, char **argv)
 {
+	char name[NAME_LEN];
 	int port;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: agent PORT\n");
 		return 1;
 	}
-	port = open(argv[1], O_RDWR | O_CLOEXEC);
+	port = open(argv[1], O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (port < 0) {
 		perror(argv[1]);
 		return 1;
 	}
 	for (;;) {
-		char *command = read_command(port);
-		int output = -1;
-		int32_t code = 127;
-		pid_t pid = start(command, &output);
+		char *command = read_command(port, name);
 
+		if (command)
+			run_command(port, name, command);
+		else
+			usleep(20000);
 		free(command);
-		if (pid > 0) {
-			int status = pass_output(port, output, pid);
-
-			code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-			close(output);
-		}
-		send_frame(port, 'X', &code, sizeof(code));
 	}
 }

@@ -49,21 +49,35 @@ class Job:
         self._thread = threading.Thread(target=self._read, daemon=True)
         wrapped = (f"cd /root; . /lab/profile 2>/dev/null; "
                    f"exec timeout -s KILL {timeout} bash -c {shlex.quote(command)}").encode()
-        self._port.sendall(struct.pack("<I", len(wrapped)) + wrapped)
+        # what a command before this one left behind is not ours: see guest-agent.c
+        self._name = os.urandom(16)
+        self._received = bytearray()
+        self._port.sendall(self._name + struct.pack("<I", len(wrapped)) + wrapped)
         self._port.settimeout(timeout + GRACE)
         self._thread.start()
 
+    def _receive_more(self):
+        part = self._port.recv(65536)
+        if not part:
+            raise ConnectionError("QEMU has ended")
+        self._received += part
+
     def _receive(self, length):
-        data = bytearray()
-        while len(data) < length:
-            part = self._port.recv(length - len(data))
-            if not part:
-                raise ConnectionError("QEMU has ended")
-            data += part
-        return bytes(data)
+        while len(self._received) < length:
+            self._receive_more()
+        data = bytes(self._received[:length])
+        del self._received[:length]
+        return data
+
+    def _receive_name(self):
+        while (at := self._received.find(self._name)) < 0:
+            del self._received[:-len(self._name)]
+            self._receive_more()
+        del self._received[:at + len(self._name)]
 
     def _read(self):
         try:
+            self._receive_name()
             while self.code is None:
                 kind, length = struct.unpack("<cI", self._receive(5))
                 data = self._receive(length)
@@ -79,11 +93,7 @@ class Job:
                 self._changed.notify_all()
         finally:
             self._port.close()
-            if self._error is None:
-                self._lock.close()
-            else:
-                # the guest still owns the port: nobody else may use it
-                self.machine.dead_ports.append(self._lock)
+            self._lock.close()
 
     @property
     def output(self):
@@ -121,7 +131,6 @@ class Machine:
         self.devices = []
         self.process = None
         self.serial = rig.dir / f"vm{number}.serial.log"
-        self.dead_ports = []
 
     def _arguments(self):
         image, me = self.rig.image, f"vm{self.id}"

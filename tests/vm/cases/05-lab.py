@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lab itself: a command whose host end was killed ends, and what it left is nobody's output."""
+
+import os
+import signal
+
+from openrnic_lab.common import wait_until
+from openrnic_lab.machine import PORTS
+from openrnic_lab.testing import check, equal
+
+RIG = "one"
+LOUD = "yes output-of-the-old"
+
+
+def test_killed_client(rig):
+    """More output than fits on its way, and a client that dies in the middle of it."""
+    machine = rig.vm(1)
+    client = os.fork()
+    if not client:
+        job = machine.spawn(LOUD)
+        wait_until(lambda: len(job.output) > 0, 30 * rig.slowness)
+        os.kill(os.getpid(), signal.SIGKILL if job.output else signal.SIGTERM)
+    equal(os.waitpid(client, 0)[1], signal.SIGKILL, "signal that killed a client with output")
+    jobs = [machine.spawn(f"echo {number}") for number in range(PORTS)]
+    for number, job in enumerate(jobs):
+        equal(job.wait().output, f"{number}\n", f"output of command {number} after it")
+    check(wait_until(lambda: not machine.run("pgrep -x yes"), 20 * rig.slowness, 0.2),
+          "the old command has ended")

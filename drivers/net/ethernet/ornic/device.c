@@ -361,6 +361,17 @@ static int ornic_dev_query(struct ornic_dev *od)
 	return 0;
 }
 
+/* One that was gone is there as after power on: configuration space and MSI-X are to be set up. */
+static void ornic_dev_take_back(struct ornic_dev *od)
+{
+	struct pci_dev *pdev = od->core.pdev;
+
+	if (!pci_device_is_present(pdev))
+		return;
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+}
+
 /**
  * ornic_dev_probe_hw() - reset and enable the device, start its command queue, query it
  * @od: the function with its registers mapped, command queue allocated and vector 0 connected
@@ -373,6 +384,8 @@ int ornic_dev_probe_hw(struct ornic_dev *od)
 {
 	int rc;
 
+	if (test_bit(ORNIC_S_GONE, &od->state))
+		ornic_dev_take_back(od);
 	rc = ornic_dev_check_identity(od);
 	if (rc)
 		return rc;
@@ -521,8 +534,7 @@ static void ornic_dev_retry(struct ornic_dev *od)
 		return;
 	if ((!test_bit(ORNIC_S_UP, &od->state) || !test_bit(ORNIC_S_RUNNING, &od->state)) &&
 	    !test_bit(ORNIC_S_HELD, &od->state) && od->failed_resets < ORNIC_MAX_FAILED_RESETS &&
-	    !pci_channel_offline(od->core.pdev) &&
-	    ornic_read(od, ORNIC_REG_MAGIC) == ORNIC_MAGIC)
+	    !pci_channel_offline(od->core.pdev) && pci_device_is_present(od->core.pdev))
 		ornic_dev_queue_reset(od, ORNIC_RESET_FATAL);
 	mutex_unlock(&od->reset_lock);
 }

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A device that is pulled out and put back in, which is as after power on then: with the driver
+unbound in between, and with the driver left alone, which takes it back."""
+
+from openrnic_lab.common import wait_until
+from openrnic_lab.testing import check, equal, serve, succeeds
+
+RIG = "one"
+TIMEOUT = 200
+
+LOST = "ethtool -S $NETDEV1 | awk '/drv_cmd_lost_irqs/ { print $2 }'"
+
+
+def pull(rig):
+    """Pulls RNIC 1 out; returns the PCI address of its function once the driver knows."""
+    pci = rig.run(1, ". /run/rig; ethtool -i $NETDEV1 | sed -n 's/^bus-info: //p'").output.strip()
+    equal(rig.nic(1).control("removed yes"), "ok\n", "answer to 'removed yes'")
+    check(wait_until(lambda: bool(rig.run(1, f"dmesg | grep -q 'ornic {pci}: device is gone'")),
+                     20 * rig.slowness, 0.5), "the driver finds out")
+    return pci
+
+
+def works(rig):
+    """Ethernet, RDMA and interrupts."""
+    rig.setup(rig.vm(1))
+    check(wait_until(lambda: bool(rig.run(1, "ping -c 1 -W 1 10.0.0.2")), 20 * rig.slowness),
+          "ping")
+    server = serve(rig, 2, "rping -s -a 10.0.0.2 -C 10 -V")
+    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -C 10 -V"), "rping")
+    server.wait()
+    equal(rig.run(1, f". /run/rig; {LOST}").output, "0\n", "commands answered without interrupt")
+
+
+def test_unbound(rig):
+    """The driver is unbound while the device is out, and bound when it is in again."""
+    pci = pull(rig)
+    driver = "/sys/bus/pci/drivers/ornic"
+    succeeds(rig.run(1, f"echo {pci} > {driver}/unbind"), "unbind")
+    equal(rig.nic(1).control("removed no"), "ok\n", "answer to 'removed no'")
+    succeeds(rig.run(1, f"echo {pci} > {driver}/bind"), "bind")
+    works(rig)
+
+
+def test_taken_back(rig):
+    """Nobody but the driver does anything."""
+    before = rig.run(1, f". /run/rig; {LOST}").output
+    equal(before, "0\n", "commands answered without interrupt before")
+    pci = pull(rig)
+    equal(rig.nic(1).control("removed no"), "ok\n", "answer to 'removed no'")
+    check(wait_until(lambda: bool(rig.run(1, f"dmesg | grep -q 'ornic {pci}: reset done'")),
+                     30 * rig.slowness, 0.5), "the driver takes it back")
+    works(rig)

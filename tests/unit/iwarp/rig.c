@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/csum.h"
 #include "rig.h"
 
 /* ---- what the device core provides ---- */
@@ -193,10 +194,16 @@ static int op_gather(void *ctx, struct tcp_conn *conn, const struct tcp_record *
 		     uint32_t off, uint32_t len, struct tcp_gather *g)
 {
 	struct tconn *tc = tcp_conn_user(conn);
+	int ret;
 
 	/* A QP that was destroyed has reset its connection: nothing may be sent again. */
 	assert_non_null(tc->c.qp);
-	return iw_gather(tc->c.qp, record, off, len, g);
+	ret = iw_gather(tc->c.qp, record, off, len, g);
+	if (!ret && g->summed) {
+		assert_int_equal(g->cnt, 1);
+		assert_int_equal((u16)~g->sum, csum_fold(csum_add(0, g->iov[0].iov_base, len)));
+	}
+	return ret;
 }
 
 static void op_pull(void *ctx, struct tcp_conn *conn)

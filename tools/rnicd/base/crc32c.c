@@ -5,12 +5,13 @@
  * bits, which is what joins CRCs that were computed side by side.
  */
 #include "base/crc32c.h"
+#include "base/csum.h"
 
 #define POLY 0x82f63b78u /* 0x1edc6f41 with its bits reversed */
 
 struct crc_impl {
 	u32 (*crc)(u32 state, const u8 *p, size_t len);
-	u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len);
+	u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len, u64 *sum);
 	const char *name;
 };
 
@@ -22,7 +23,8 @@ static struct crc_impl impl;
 static u32 tables[8][256];
 
 static void add_impl(u32 (*crc)(u32 state, const u8 *p, size_t len),
-		     u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len), const char *name)
+		     u32 (*copy)(u32 state, u8 *dst, const u8 *src, size_t len, u64 *sum),
+		     const char *name)
 {
 	impl = (struct crc_impl){crc, copy, name};
 	impls[n_impls++] = impl;
@@ -74,10 +76,11 @@ static u32 state_table(u32 s, const u8 *p, size_t len)
 	return s;
 }
 
-static u32 state_table_copy(u32 s, u8 *dst, const u8 *src, size_t len)
+static u32 state_table_copy(u32 s, u8 *dst, const u8 *src, size_t len, u64 *sum)
 {
 	memcpy(dst, src, len);
 	/* Over the copy: the source may be memory that others change meanwhile. */
+	*sum = csum_add(*sum, dst, len);
 	return state_table(s, dst, len);
 }
 
@@ -97,7 +100,7 @@ static void tables_init(void)
 }
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "base/csum_vnni.h"
 
 #define HW_TARGET __attribute__((target("sse4.2,pclmul")))
 /*
@@ -166,8 +169,10 @@ static HW_TARGET u32 state_hw(u32 state, const u8 *p, size_t len)
 	return (u32)a;
 }
 
-static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len)
+static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len, u64 *sum)
 {
+	u8 *start = dst;
+	size_t all = len;
 	u64 a = state, b, c, va, vb, vc;
 	size_t n, i, o;
 
@@ -201,6 +206,7 @@ static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len
 		*dst = *src++;
 		a = _mm_crc32_u8((u32)a, *dst++);
 	}
+	*sum = csum_add(*sum, start, all);
 	return (u32)a;
 }
 
@@ -212,7 +218,7 @@ static HW_TARGET u32 state_hw_copy(u32 state, u8 *dst, const u8 *src, size_t len
  * A lane is H x^64 + L with H first in memory. The product of two bit-reversed
  * 64-bit words carries a factor x, hence the exponents one below.
  */
-#define FOLD_TARGET __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+#define FOLD_TARGET __attribute__((target("avx512f,avx512vnni,vpclmulqdq,pclmul,sse4.2")))
 #define FOLD_BLOCK  256
 
 struct fold_factor {
@@ -274,38 +280,45 @@ static inline FOLD_TARGET __m512i add_state(__m512i first, u32 state)
 	return _mm512_xor_si512(first, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
 }
 
-/* The next 64 bytes, stored at @dst too unless that is NULL. */
-static inline FOLD_TARGET __m512i fold_load(u8 *dst, const u8 *src, size_t off)
+/* The next 64 bytes, stored at @dst and added to @sum too unless @dst is NULL. */
+static inline FOLD_TARGET __m512i fold_load(u8 *dst, const u8 *src, size_t off,
+					    struct vnni_sum *sum)
 {
 	__m512i v = _mm512_loadu_si512(src + off);
 
-	if (dst)
+	if (dst) {
 		_mm512_storeu_si512(dst + off, v);
+		*sum = vnni_add(*sum, v);
+	}
 	return v;
 }
 
 /* @len rounded down to 64 bytes, FOLD_BLOCK at least. */
 static inline __attribute__((always_inline)) FOLD_TARGET u32 fold_bytes(u32 state, u8 *dst,
-									const u8 *src, size_t len)
+									const u8 *src, size_t len,
+									u64 *sum)
 {
 	const __m512i f2048 = load_factor(&fold2048), f512 = load_factor(&fold512);
+	struct vnni_sum s = vnni_zero(), t = s;
 	struct fold_acc acc;
 	size_t i;
 
-	acc.a = add_state(fold_load(dst, src, 0), state);
-	acc.b = fold_load(dst, src, 64);
-	acc.c = fold_load(dst, src, 128);
-	acc.d = fold_load(dst, src, 192);
+	acc.a = add_state(fold_load(dst, src, 0, &s), state);
+	acc.b = fold_load(dst, src, 64, &t);
+	acc.c = fold_load(dst, src, 128, &s);
+	acc.d = fold_load(dst, src, 192, &t);
 	for (i = FOLD_BLOCK; i + FOLD_BLOCK <= len; i += FOLD_BLOCK) {
-		acc.a = fold(acc.a, f2048, fold_load(dst, src, i));
-		acc.b = fold(acc.b, f2048, fold_load(dst, src, i + 64));
-		acc.c = fold(acc.c, f2048, fold_load(dst, src, i + 128));
-		acc.d = fold(acc.d, f2048, fold_load(dst, src, i + 192));
+		acc.a = fold(acc.a, f2048, fold_load(dst, src, i, &s));
+		acc.b = fold(acc.b, f2048, fold_load(dst, src, i + 64, &t));
+		acc.c = fold(acc.c, f2048, fold_load(dst, src, i + 128, &s));
+		acc.d = fold(acc.d, f2048, fold_load(dst, src, i + 192, &t));
 	}
 	acc.a = fold(fold(fold(acc.a, f512, acc.b), f512, acc.c), f512, acc.d);
 	for (; i + 64 <= len; i += 64)
-		acc.a = fold(acc.a, f512, fold_load(dst, src, i));
+		acc.a = fold(acc.a, f512, fold_load(dst, src, i, &s));
 	state = fold_finish(acc.a);
+	if (dst)
+		*sum = csum_add64(*sum, vnni_total(vnni_join(s, t)));
 	/* The compiler leaves it out before a tail call; SSE code would pay for it dearly. */
 	_mm256_zeroupper();
 	return state;
@@ -317,18 +330,18 @@ static FOLD_TARGET u32 state_fold(u32 state, const u8 *p, size_t len)
 
 	if (len < FOLD_BLOCK)
 		return state_hw(state, p, len);
-	state = fold_bytes(state, NULL, p, done);
+	state = fold_bytes(state, NULL, p, done, NULL);
 	return state_hw(state, p + done, len - done);
 }
 
-static FOLD_TARGET u32 state_fold_copy(u32 state, u8 *dst, const u8 *src, size_t len)
+static FOLD_TARGET u32 state_fold_copy(u32 state, u8 *dst, const u8 *src, size_t len, u64 *sum)
 {
 	size_t done = ALIGN_DOWN(len, 64);
 
 	if (len < FOLD_BLOCK)
-		return state_hw_copy(state, dst, src, len);
-	state = fold_bytes(state, dst, src, done);
-	return state_hw_copy(state, dst + done, src + done, len - done);
+		return state_hw_copy(state, dst, src, len, sum);
+	state = fold_bytes(state, dst, src, done, sum);
+	return state_hw_copy(state, dst + done, src + done, len - done, sum);
 }
 
 static void hw_init(void)
@@ -347,7 +360,8 @@ static void hw_init(void)
 	fold_factor_init(&fold512, 512);
 	fold_factor_init(&fold128, 128);
 	add_impl(state_hw, state_hw_copy, "sse4.2+pclmul");
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq"))
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq") &&
+	    __builtin_cpu_supports("avx512vnni"))
 		add_impl(state_fold, state_fold_copy, "avx512+vpclmulqdq");
 }
 
@@ -369,8 +383,10 @@ static HW_TARGET u32 state_hw(u32 s, const u8 *p, size_t len)
 	return s;
 }
 
-static HW_TARGET u32 state_hw_copy(u32 s, u8 *dst, const u8 *src, size_t len)
+static HW_TARGET u32 state_hw_copy(u32 s, u8 *dst, const u8 *src, size_t len, u64 *sum)
 {
+	u8 *start = dst;
+	size_t all = len;
 	u64 v;
 
 	for (; len >= 8; len -= 8, src += 8, dst += 8) {
@@ -382,6 +398,7 @@ static HW_TARGET u32 state_hw_copy(u32 s, u8 *dst, const u8 *src, size_t len)
 		*dst = *src++;
 		s = __crc32cb(s, *dst++);
 	}
+	*sum = csum_add(*sum, start, all);
 	return s;
 }
 
@@ -423,9 +440,9 @@ u32 crc32c(u32 crc, const void *buf, size_t len)
 	return ~impl.crc(~crc, buf, len);
 }
 
-u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc)
+u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc, u64 *sum)
 {
-	return ~impl.copy(~crc, dst, src, len);
+	return ~impl.copy(~crc, dst, src, len, sum);
 }
 
 u32 crc32c_table(u32 crc, const void *buf, size_t len)

@@ -23,8 +23,11 @@
  */
 u32 crc32c(u32 crc, const void *buf, size_t len);
 
-/* Copies and computes in one pass; @dst and @src must not overlap. */
-u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc);
+/*
+ * Copies and computes in one pass; @dst and @src must not overlap. @len < 1 MiB. The bytes are
+ * added to the Internet checksum @sum too, as csum_add() does.
+ */
+u32 crc32c_copy(void *dst, const void *src, size_t len, u32 crc, u64 *sum);
 
 /* CRC of A followed by B, from crc(A), crc(B) and the length of B in bytes. */
 u32 crc32c_combine(u32 crc_a, u32 crc_b, u64 len_b);

@@ -46,12 +46,10 @@ static u64 add_plain(u64 sum, const u8 *p, size_t len)
 }
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "base/csum_vnni.h"
 
 /* Below this the vectors do not pay. */
 #define VECTOR_MIN 128
-/* The 32-bit lanes of add_vnni() take 510 for 64 bytes: far from full after this. */
-#define VNNI_MAX (1u << 20)
 
 /* @len is a multiple of 64 (VNNI: not more than VNNI_MAX); NULL where the CPU has none. */
 static u64 (*add_vector)(const u8 *p, size_t len);
@@ -79,52 +77,22 @@ static __attribute__((target("avx2"))) u64 add_avx2(const u8 *p, size_t len)
 	return lane[0] + lane[1] + lane[2] + lane[3];
 }
 
-#define VNNI_TARGET __attribute__((target("avx512f,avx512vnni")))
-
-/* Sums of the bytes at even and at odd places. */
-struct vnni_sum {
-	__m512i even, odd;
-};
-
-/*
- * The instruction for dot products: of each four bytes it adds up those that have a one in the
- * other operand.
- */
-static inline VNNI_TARGET struct vnni_sum vnni_add(struct vnni_sum s, const u8 *p)
-{
-	__m512i v = _mm512_loadu_si512(p);
-
-	s.even = _mm512_dpbusd_epi32(s.even, v, _mm512_set1_epi32(0x00010001));
-	s.odd = _mm512_dpbusd_epi32(s.odd, v, _mm512_set1_epi32(0x01000100));
-	return s;
-}
-
-static inline VNNI_TARGET u64 vnni_total(struct vnni_sum s)
-{
-	/* A word in memory is its even byte and 256 times its odd one. */
-	return (u64)(u32)_mm512_reduce_add_epi32(s.even) +
-	       ((u64)(u32)_mm512_reduce_add_epi32(s.odd) << 8);
-}
-
 /* Four sums at a time, since each instruction waits five cycles for the last one's result. */
 static VNNI_TARGET u64 add_vnni(const u8 *p, size_t len)
 {
-	struct vnni_sum a = {_mm512_setzero_si512(), _mm512_setzero_si512()}, b = a, c = a, d = a;
+	struct vnni_sum a = vnni_zero(), b = a, c = a, d = a;
 	size_t i;
 	u64 sum;
 
 	for (i = 0; i + 256 <= len; i += 256) {
-		a = vnni_add(a, p + i);
-		b = vnni_add(b, p + i + 64);
-		c = vnni_add(c, p + i + 128);
-		d = vnni_add(d, p + i + 192);
+		a = vnni_add(a, _mm512_loadu_si512(p + i));
+		b = vnni_add(b, _mm512_loadu_si512(p + i + 64));
+		c = vnni_add(c, _mm512_loadu_si512(p + i + 128));
+		d = vnni_add(d, _mm512_loadu_si512(p + i + 192));
 	}
 	for (; i < len; i += 64)
-		a = vnni_add(a, p + i);
-	a.even = _mm512_add_epi32(_mm512_add_epi32(a.even, b.even),
-				  _mm512_add_epi32(c.even, d.even));
-	a.odd = _mm512_add_epi32(_mm512_add_epi32(a.odd, b.odd), _mm512_add_epi32(c.odd, d.odd));
-	sum = vnni_total(a);
+		a = vnni_add(a, _mm512_loadu_si512(p + i));
+	sum = vnni_total(vnni_join(vnni_join(a, b), vnni_join(c, d)));
 	/* SSE code that follows would pay for what is left in the upper halves. */
 	_mm256_zeroupper();
 	return sum;

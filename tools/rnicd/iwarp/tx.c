@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/csum.h"
 #include "iwarp/internal.h"
 
 /*
@@ -73,40 +74,84 @@ u32 iw_tx_reads_out(const struct iw_qp *qp)
 
 /* ---- making the bytes ---- */
 
-static int copy_mr(struct rnic *dev, u32 stag, u64 addr, u32 len, u8 *dst, u32 *crc)
+/**
+ * struct tx_sums - what is computed over an FPDU while it is made
+ * @crc: as crc32c() has it
+ * @sum: for the TCP checksum, as csum_add() has it
+ * @odd: the bytes so far are odd in number
+ * @split: other bytes than pad and CRC followed an odd number: @sum is of no use
+ */
+struct tx_sums {
+	u32 crc;
+	u64 sum;
+	bool odd;
+	bool split;
+};
+
+static void sums_piece(struct tx_sums *sums, u32 len)
+{
+	sums->split |= sums->odd && len;
+	sums->odd ^= len & 1;
+}
+
+static void sums_copy(struct tx_sums *sums, u8 *dst, const u8 *src, u32 len)
+{
+	sums->crc = crc32c_copy(dst, src, len, sums->crc, &sums->sum);
+	sums_piece(sums, len);
+}
+
+static void sums_add(struct tx_sums *sums, const u8 *p, u32 len)
+{
+	sums->crc = crc32c(sums->crc, p, len);
+	sums->sum = csum_add(sums->sum, p, len);
+	sums_piece(sums, len);
+}
+
+/* Pad and CRC: the TCP checksum covers them too. */
+static void sums_end(struct tx_sums *sums, const u8 *p, u32 len)
+{
+	u8 words[8] = {0};
+
+	memcpy(words + sums->odd, p, len);
+	sums->sum = csum_add(sums->sum, words, sizeof(words));
+}
+
+static int copy_mr(struct rnic *dev, u32 stag, u64 addr, u32 len, u8 *dst, struct tx_sums *sums)
 {
 	struct iovec iov[IW_MAX_IOV];
 	int n, i;
 
-	if (!crc)
+	if (!sums)
 		return mr_read(dev, stag, addr, dst, len);
 	n = mr_iov(dev, stag, addr, len, DMA_PROT_READ, iov, ARRAY_SIZE(iov));
 	if (n < 0)
 		return -EFAULT;
 	for (i = 0; i < n; i++) {
-		*crc = crc32c_copy(dst, iov[i].iov_base, iov[i].iov_len, *crc);
+		sums_copy(sums, dst, iov[i].iov_base, iov[i].iov_len);
 		dst += iov[i].iov_len;
 	}
 	return 0;
 }
 
-static void copy_bytes(const u8 *src, u32 len, u8 *dst, u32 *crc)
+static void copy_bytes(const u8 *src, u32 len, u8 *dst, struct tx_sums *sums)
 {
-	memcpy(dst, src, len);
-	if (crc)
-		*crc = crc32c(*crc, dst, len);
+	if (sums)
+		sums_copy(sums, dst, src, len);
+	else
+		memcpy(dst, src, len);
 }
 
-static int copy_snap(const struct iw_snap *snap, u32 off, u32 len, u8 *dst, u32 *crc)
+static int copy_snap(const struct iw_snap *snap, u32 off, u32 len, u8 *dst, struct tx_sums *sums)
 {
 	/* TCP does not send again what was acknowledged, nor what it was never given. */
 	if (off < snap->off || !range_ok(off - snap->off, len, snap->len))
 		return -EFAULT;
-	copy_bytes(snap->data + (off - snap->off), len, dst, crc);
+	copy_bytes(snap->data + (off - snap->off), len, dst, sums);
 	return 0;
 }
 
-static int copy_sges(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *dst, u32 *crc)
+static int copy_sges(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *dst,
+		     struct tx_sums *sums)
 {
 	u32 i, n;
 
@@ -118,7 +163,7 @@ static int copy_sges(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *d
 			continue;
 		}
 		n = min(sge->length - off, len);
-		if (copy_mr(qp->dev, sge->stag, sge->addr + off, n, dst, crc)) {
+		if (copy_mr(qp->dev, sge->stag, sge->addr + off, n, dst, sums)) {
 			/* It was all right when the WR began: gone since, or never there. */
 			wr->syndrome = (u16)mr_check(qp->dev, sge->stag, qp->pdn, sge->addr,
 						     sge->length, 0, qp->privileged);
@@ -134,31 +179,33 @@ static int copy_sges(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *d
 	return 0;
 }
 
-static int copy_wr(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *dst, u32 *crc)
+static int copy_wr(struct iw_qp *qp, struct iw_wr *wr, u32 off, u32 len, u8 *dst,
+		   struct tx_sums *sums)
 {
 	if (!len)
 		return 0;
 	if (wr->flags & ORNIC_WRF_INLINE) {
-		copy_bytes(wr->inl + off, len, dst, crc);
+		copy_bytes(wr->inl + off, len, dst, sums);
 		return 0;
 	}
 	if (wr->snap.data)
-		return copy_snap(&wr->snap, off, len, dst, crc);
+		return copy_snap(&wr->snap, off, len, dst, sums);
 	/* Once the QP failed, its memory is the host's again, whatever TCP may want. */
 	if (qp->state == ORNIC_QPS_ERROR)
 		return -EFAULT;
-	return copy_sges(qp, wr, off, len, dst, crc);
+	return copy_sges(qp, wr, off, len, dst, sums);
 }
 
-static int copy_resp(struct iw_qp *qp, struct iw_resp *r, u32 off, u32 len, u8 *dst, u32 *crc)
+static int copy_resp(struct iw_qp *qp, struct iw_resp *r, u32 off, u32 len, u8 *dst,
+		     struct tx_sums *sums)
 {
 	if (!len)
 		return 0;
 	if (r->snap.data)
-		return copy_snap(&r->snap, off, len, dst, crc);
+		return copy_snap(&r->snap, off, len, dst, sums);
 	if (qp->state == ORNIC_QPS_ERROR)
 		return -EFAULT;
-	return copy_mr(qp->dev, r->req.src_stag, r->req.src_to + off, len, dst, crc);
+	return copy_mr(qp->dev, r->req.src_stag, r->req.src_to + off, len, dst, sums);
 }
 
 static u8 send_opcode(u8 flags)
@@ -255,8 +302,8 @@ static void put_read_wr(const struct iw_wr *wr, u8 *p)
 	rdmap_put_read(p, &r);
 }
 
-/* Payload of a segment, and the CRC carried on if @crc is not NULL. */
-static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc)
+/* Payload of a segment, and the sums carried on if @sums is not NULL. */
+static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, struct tx_sums *sums)
 {
 	struct rdmap_read rtr = {.sink_stag = RTR_STAG, .src_stag = RTR_STAG};
 	struct iw_wr *wr;
@@ -265,11 +312,11 @@ static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc
 	case IW_TX_WR:
 		wr = iw_sq_wr(qp, s->index);
 		if (wr->opcode != ORNIC_WR_READ)
-			return copy_wr(qp, wr, s->off, s->plen, p, crc);
+			return copy_wr(qp, wr, s->off, s->plen, p, sums);
 		put_read_wr(wr, p);
 		break;
 	case IW_TX_RESP:
-		return copy_resp(qp, tx_resp(qp, s->index), s->off, s->plen, p, crc);
+		return copy_resp(qp, tx_resp(qp, s->index), s->off, s->plen, p, sums);
 	case IW_TX_RTR:
 		if (s->plen)
 			rdmap_put_read(p, &rtr);
@@ -278,8 +325,8 @@ static int put_payload(struct iw_qp *qp, const struct tx_seg *s, u8 *p, u32 *crc
 		memcpy(p, &qp->tx.term, s->plen);
 		break;
 	}
-	if (crc)
-		*crc = crc32c(*crc, p, s->plen);
+	if (sums)
+		sums_add(sums, p, s->plen);
 	return 0;
 }
 
@@ -298,23 +345,27 @@ static int put_marked_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
 	return 0;
 }
 
-static int put_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p)
+static int put_fpdu(struct iw_qp *qp, const struct tx_seg *s, u8 *p, struct tx_sums *sums)
 {
-	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), crc, n;
+	u32 hdr = put_hdr(qp, s, p + MPA_HDR_LEN), len = hdr + s->plen, end = MPA_HDR_LEN + len, n;
 	struct rnic *dev = qp->dev;
 	int ret;
 
-	put_be16(p, (u16)(hdr + s->plen));
-	crc = qp->crc ? crc32c(0, p, MPA_HDR_LEN + hdr) : 0;
-	ret = put_payload(qp, s, p + MPA_HDR_LEN + hdr, qp->crc ? &crc : NULL);
+	put_be16(p, (u16)len);
+	if (qp->crc)
+		sums_add(sums, p, MPA_HDR_LEN + hdr);
+	ret = put_payload(qp, s, p + MPA_HDR_LEN + hdr, qp->crc ? sums : NULL);
 	if (ret)
 		return ret;
-	n = mpa_finish(p, hdr + s->plen, crc, qp->crc);
-	if (unlikely(dev->bad_crc) && qp->crc) {
+	n = mpa_finish(p, len, sums->crc, qp->crc);
+	if (!qp->crc)
+		return 0;
+	if (unlikely(dev->bad_crc)) {
 		dev->bad_crc--;
 		dev->bad_crc_sent++;
 		p[n - 1] ^= 0xff;
 	}
+	sums_end(sums, p + end, n - end);
 	return 0;
 }
 
@@ -324,7 +375,8 @@ int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len,
 	bool whole = !off && len == rec->len;
 	u8 *p = whole ? g->scratch : qp->dev->iw->fpdu;
 	struct tx_seg s = seg_of(rec);
-	int ret = qp->tx.markers ? put_marked_fpdu(qp, &s, p) : put_fpdu(qp, &s, p);
+	struct tx_sums sums = {0};
+	int ret = qp->tx.markers ? put_marked_fpdu(qp, &s, p) : put_fpdu(qp, &s, p, &sums);
 
 	if (ret) {
 		if (qp->state != ORNIC_QPS_ERROR)
@@ -337,6 +389,10 @@ int iw_gather(struct iw_qp *qp, const struct tcp_record *rec, u32 off, u32 len,
 	g->iov[0].iov_base = g->scratch;
 	g->iov[0].iov_len = len;
 	g->cnt = 1;
+	if (whole && qp->crc && !qp->tx.markers && !sums.split) {
+		g->summed = true;
+		g->sum = (u16)~csum_fold(sums.sum);
+	}
 	return 0;
 }
 

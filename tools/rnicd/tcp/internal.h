@@ -576,6 +576,8 @@ struct tcp_engine {
 	uint32_t challenge_limit;
 
 	struct iovec iov[ENGINE_IOV];
+	bool summed; /* gather() of the frame under construction gave the sum of its payload */
+	uint16_t payload_sum;
 	uint8_t scratch[ENGINE_SCRATCH];
 };
 

@@ -203,6 +203,8 @@ static int gather_one(struct tcp_conn *c, const struct seg *g, uint32_t off, uin
 		return rc;
 	if (!out.cnt || out.cnt > max || iov_bytes(iov, out.cnt) != len)
 		return -EIO;
+	c->e->summed = out.summed;
+	c->e->payload_sum = out.sum;
 	return (int)out.cnt;
 }
 
@@ -224,6 +226,7 @@ static int emit_payload(struct tcp_conn *c, const struct emit *m, bool loop)
 	uint32_t left = m->len, off = m->off;
 	unsigned int cnt = 1;
 
+	e->summed = false;
 	for (uint32_t i = 0; i < m->nsegs; i++) {
 		const struct seg *g = seg_at(c, m->idx + i);
 		uint32_t n = min_u32(left, g->len - off);
@@ -236,6 +239,7 @@ static int emit_payload(struct tcp_conn *c, const struct emit *m, bool loop)
 		left -= n;
 		off = 0;
 	}
+	e->summed &= m->nsegs == 1;
 	return (int)cnt;
 }
 
@@ -300,7 +304,7 @@ static void emit_checksums(struct tcp_conn *c, const struct emit *m, uint8_t *ip
 	}
 	sum = tcp_sum(sum, tcp, TCP_HLEN_ + m->optlen);
 	if (cnt > 1)
-		sum += tcp_sum_iov(&e->iov[1], (unsigned int)cnt - 1);
+		sum += e->summed ? e->payload_sum : tcp_sum_iov(&e->iov[1], (unsigned int)cnt - 1);
 	store_sum(tcp + 16, (uint16_t)~tcp_sum_fold(sum));
 }
 

@@ -198,6 +198,8 @@ struct tcp_record {
  *	into it, where their bytes belong: byte n of the record's part at @scratch + n, since
  *	that may be the frame itself. Valid until the xmit() that follows has returned.
  * @scratch_len: size of @scratch: at least the length asked for
+ * @summed: out, optional: @sum is known
+ * @sum: out: their Internet checksum before the complement, in memory's order of bytes
  */
 struct tcp_gather {
 	struct iovec *iov;
@@ -205,6 +207,8 @@ struct tcp_gather {
 	unsigned int cnt;
 	uint8_t *scratch;
 	size_t scratch_len;
+	bool summed;
+	uint16_t sum;
 };
 
 /**

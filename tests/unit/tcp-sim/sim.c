@@ -128,6 +128,14 @@ static struct packet heap_pop(struct sim *s)
 	return top;
 }
 
+/* What would arrive during the stall arrives behind it */
+static uint64_t stalled(const struct sim *s, uint64_t at)
+{
+	uint64_t begin = START_NS + 20000000, end = begin + s->run->link.stall_ns;
+
+	return at >= begin && at < end ? end : at;
+}
+
 static void enqueue(struct sim *s, int to, const uint8_t *data, uint32_t len, uint64_t at)
 {
 	struct packet p = {.at = at, .order = s->order++, .len = len, .to = to};
@@ -142,6 +150,7 @@ static void enqueue(struct sim *s, int to, const uint8_t *data, uint32_t len, ui
 	}
 	if (chance(s, s->run->link.reorder))
 		p.at += s->run->link.reorder_ns;
+	p.at = stalled(s, p.at);
 	heap_push(s, p);
 }
 

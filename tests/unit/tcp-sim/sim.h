@@ -18,6 +18,7 @@ struct sim;
  * @block: the wire answers -EAGAIN instead of dropping
  * @loss, @dup, @reorder, @corrupt: probability per frame
  * @reorder_ns: extra delay of a reordered frame
+ * @stall_ns: once, from the 20th ms on, nothing arrives for that long; then all of it does
  * @trust: frames are delivered with their checksum vouched for (no corruption then)
  */
 struct sim_link {
@@ -27,6 +28,7 @@ struct sim_link {
 	bool block;
 	double loss, dup, reorder, corrupt;
 	uint64_t reorder_ns;
+	uint64_t stall_ns;
 	bool trust;
 };
 

@@ -744,6 +744,81 @@ static void spurious_timeout_is_undone(void **state)
 	env_free(v);
 }
 
+/* RFC 5682: without timestamps two new segments are sent to find out */
+static struct env *frto(void)
+{
+	struct env *v = established(&sack_opts);
+
+	send_records(v, 5, 1000);
+	drop_out(v);
+	advance(v, 400 * MS); /* a tail loss probe, then the time-out */
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_timeouts, 1);
+	drop_out(v);
+	send_records(v, 5, 1000);
+	no_out(v); /* cwnd is one segment */
+	peer_ack(v, 1, 1001, WND);
+	assert_int_equal(next_out(v)->s.seq, 5001);
+	assert_int_equal(next_out(v)->s.seq, 6001);
+	no_out(v);
+	return v;
+}
+
+static void frto_undoes(void **state)
+{
+	struct env *v = frto();
+
+	peer_ack(v, 1, 2001, WND); /* sent but once, and it has arrived */
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_spurious, 1);
+	assert_in_range(info(v).snd_cwnd, 14600, 20000);
+	assert_int_equal(next_out(v)->s.seq, 7001);
+	assert_int_equal(next_out(v)->s.seq, 8001);
+	assert_int_equal(next_out(v)->s.seq, 9001);
+	no_out(v); /* nothing is sent again */
+	env_free(v);
+}
+
+static void frto_finds_loss(void **state)
+{
+	struct env *v = frto();
+
+	sack(v, 1001, 5001, 6001); /* only the new one arrived */
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_spurious, 0);
+	assert_int_equal(next_out(v)->s.seq, 1001);
+	assert_true(info(v).snd_cwnd < 5000);
+	env_free(v);
+}
+
+/* Nothing new to send: as ever after a time-out */
+static void frto_without_new_data(void **state)
+{
+	struct env *v = established(&sack_opts);
+
+	send_records(v, 5, 1000);
+	drop_out(v);
+	advance(v, 400 * MS);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_timeouts, 1);
+	drop_out(v);
+	peer_ack(v, 1, 1001, WND);
+	assert_int_equal(next_out(v)->s.seq, 1001);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_spurious, 0);
+	env_free(v);
+}
+
+/* RFC 5682 is for the first time-out: a second one leaves no doubt */
+static void no_frto_after_two_timeouts(void **state)
+{
+	struct env *v = established(&sack_opts);
+
+	send_records(v, 5, 1000);
+	advance(v, 10 * SECOND);
+	assert_true(tcp_engine_stats(v->e)->rtx_timeouts > 1);
+	send_records(v, 5, 1000);
+	drop_out(v);
+	peer_ack(v, 1, 1001, WND);
+	assert_int_equal(next_out(v)->s.seq, 1001);
+	env_free(v);
+}
+
 static void tail_loss_probe(void **state)
 {
 	struct env *v = established(&sack_opts);
@@ -884,6 +959,10 @@ int main(void)
 		cmocka_unit_test(rtt_is_measured),
 		cmocka_unit_test(sack_renege),
 		cmocka_unit_test(spurious_timeout_is_undone),
+		cmocka_unit_test(frto_undoes),
+		cmocka_unit_test(frto_finds_loss),
+		cmocka_unit_test(frto_without_new_data),
+		cmocka_unit_test(no_frto_after_two_timeouts),
 		cmocka_unit_test(tail_loss_probe),
 		cmocka_unit_test(fin_is_retransmitted),
 		cmocka_unit_test(idle_restarts_from_initial_window),

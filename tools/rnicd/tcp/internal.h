@@ -317,6 +317,13 @@ enum ca_state {
 	CA_LOSS
 };
 
+/* RFC 5682: waiting for the first ACK after a time-out, or for what two new segments bring back */
+enum frto {
+	FRTO_OFF,
+	FRTO_FIRST_ACK,
+	FRTO_DECIDE
+};
+
 struct rack {
 	uint64_t xmit_ns; /* of the most recently sent segment that was delivered */
 	uint32_t end_seq;
@@ -415,6 +422,8 @@ struct tcp_conn {
 	uint32_t undo_ts; /* timestamp of the first retransmission */
 	uint32_t undo_seq; /* end of the first segment retransmitted */
 	bool undo_armed; /* undo_ts and undo_seq are set */
+	enum frto frto;
+	uint32_t frto_new; /* new segments that FRTO_DECIDE may still send */
 	uint64_t srtt;
 	uint64_t rttvar;
 	uint64_t rto;

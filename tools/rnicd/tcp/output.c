@@ -704,12 +704,36 @@ static bool pull(struct tcp_conn *c)
 	return !c->terminal && c->q_end != end;
 }
 
+/* RFC 5682 2.1 step 2b: new data instead of retransmissions, if there is any that may go */
+static int send_frto(struct tcp_conn *c)
+{
+	int rc = 1;
+
+	if (!c->frto_new)
+		return 1;
+	if (c->next == c->tail)
+		pull(c);
+	if (c->terminal)
+		return 1;
+	if (c->next != c->tail)
+		rc = send_new(c);
+	if (!rc) {
+		c->frto_new--;
+	} else if (rc > 0 && c->frto_new == 2) {
+		c->frto = FRTO_OFF; /* no new data: the usual way */
+		rc = 0;
+	}
+	return rc;
+}
+
 static int send_all(struct tcp_conn *c)
 {
 	int rc = 0;
 
 	while (!rc) {
-		if (c->lost)
+		if (c->frto == FRTO_DECIDE)
+			rc = send_frto(c);
+		else if (c->lost)
 			rc = send_lost(c);
 		else if (c->next != c->tail)
 			rc = send_new(c);

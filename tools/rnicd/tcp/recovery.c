@@ -5,7 +5,8 @@
  *
  * With SACK: RACK-TLP (RFC 8985) finds losses, RFC 6675's pipe decides what may be sent. Without:
  * NewReno (RFC 6582), duplicate ACKs standing for segments that left the network.
- * RTO by RFC 6298 with a minimum of 200 ms, spurious time-outs undone by timestamps (RFC 4015).
+ * RTO by RFC 6298 with a minimum of 200 ms. Spurious time-outs are found by timestamps (Eifel, RFC
+ * 3522) or else by F-RTO (RFC 5682), and undone (RFC 4015).
  */
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ struct ack_result {
 	uint32_t tsecr;
 	bool ts;
 	bool retx; /* covers something that was retransmitted */
+	bool orig; /* covers, for the first time, something that was not */
 	bool dsack;
 	bool wnd_changed;
 	bool fin;
@@ -129,6 +131,7 @@ static void rack_delivered(struct tcp_conn *c, const struct seg *g, struct ack_r
 		if (rtt < k->min_rtt_ns || (r->ts && seq_lt(r->tsecr, conn_ts_at(c, g->tx_ns))))
 			return;
 	} else {
+		r->orig |= seq_le(seg_end(g), c->recover);
 		r->rtt_ns = rtt ? rtt : 1;
 		if (seq_lt(seg_end(g), r->fack))
 			k->reordering_seen = true;
@@ -437,18 +440,17 @@ static void leave_recovery(struct tcp_conn *c)
 	c->ca = CA_OPEN;
 	c->dupacks = 0;
 	c->undo_valid = false;
+	c->frto = FRTO_OFF;
 	if (c->rack.reo_persist && !--c->rack.reo_persist)
 		c->rack.reo_mult = 1;
 }
 
-/* RFC 4015: the ACK echoes a time before the first retransmission, so the original had arrived */
-static void undo_check(struct tcp_conn *c, const struct seg_in *s)
+/*
+ * RFC 4015: as if nothing had been lost. What RACK took for the arrival of a retransmission was
+ * that of the original, so it learns anew what was delivered last.
+ */
+static void undo(struct tcp_conn *c)
 {
-	if (!c->undo_valid || !c->undo_armed || seq_lt(c->snd_una, c->undo_seq))
-		return;
-	c->undo_valid = false;
-	if (!c->ts_on || !s->ts || !seq_lt(s->tsecr, c->undo_ts))
-		return;
 	for (uint32_t i = c->head; i != c->next && c->lost; i++)
 		if (seg_at(c, i)->flags & SEG_LOST)
 			seg_at(c, i)->flags &= ~SEG_LOST;
@@ -457,7 +459,21 @@ static void undo_check(struct tcp_conn *c, const struct seg_in *s)
 	c->ssthresh = max_u32(c->ssthresh, c->undo_ssthresh);
 	c->ca = CA_OPEN;
 	c->dupacks = 0;
+	c->undo_valid = false;
+	c->frto = FRTO_OFF;
+	c->rack.xmit_ns = 0;
 	c->e->stats.rtx_spurious++;
+}
+
+/* RFC 3522: the ACK echoes a time before the first retransmission, so the original had arrived */
+static void eifel_check(struct tcp_conn *c, const struct seg_in *s)
+{
+	if (!c->undo_valid || !c->undo_armed || seq_lt(c->snd_una, c->undo_seq))
+		return;
+	if (c->ts_on && s->ts && seq_lt(s->tsecr, c->undo_ts))
+		undo(c);
+	else if (c->ts_on)
+		c->undo_valid = false;
 }
 
 /* ---------------------------------------------------------------- NewReno (RFC 6582) */
@@ -512,6 +528,26 @@ static bool is_dupack(const struct tcp_conn *c, const struct seg_in *s, const st
 {
 	return s->ack == c->snd_una && !s->len && !r->wnd_changed && !(s->flags & TH_FIN) &&
 	       c->snd_nxt != c->snd_una;
+}
+
+/*
+ * RFC 5682, for connections without timestamps. After the time-out one segment was retransmitted.
+ * The first ACK that moves on lets two new segments out, and what they bring back decides: an ACK
+ * of more that was sent but once shows that the originals arrive. With SACK the first ACK can show
+ * it already, since what had arrived before the time-out was SACKed.
+ */
+static void frto_check(struct tcp_conn *c, const struct seg_in *s, const struct ack_result *r)
+{
+	if (c->frto == FRTO_OFF || (!r->acked && !r->sacked && !is_dupack(c, s, r)))
+		return;
+	if (r->orig && (c->frto == FRTO_DECIDE || c->sack_on)) {
+		undo(c);
+	} else if (c->frto == FRTO_FIRST_ACK && r->acked && seq_lt(c->snd_una, c->recover)) {
+		c->frto = FRTO_DECIDE;
+		c->frto_new = 2;
+	} else {
+		c->frto = FRTO_OFF;
+	}
 }
 
 static void detect_sack(struct tcp_conn *c, const struct ack_result *r)
@@ -605,7 +641,8 @@ void ack_input(struct tcp_conn *c, const struct seg_in *s)
 		rtt_sample(c, r.rtt_ns);
 	count_dupack(c, s, &r);
 	if (r.acked)
-		undo_check(c, s);
+		eifel_check(c, s);
+	frto_check(c, s, &r);
 	if (c->ca != CA_OPEN && seq_ge(c->snd_una, c->recover))
 		leave_recovery(c);
 	tlp_ack(c, s, &r);
@@ -731,22 +768,37 @@ static bool rtx_exhausted(struct tcp_conn *c)
 	return c->retries++ >= c->opts.rtx_retries;
 }
 
+/* RFC 8985 6.3: the first one, and all whose ACK is overdue; without SACK there is no telling */
+static void mark_timed_out(struct tcp_conn *c)
+{
+	uint64_t reo = rack_reo_wnd(c);
+
+	for (uint32_t i = c->head; i != c->next; i++) {
+		const struct seg *g = seg_at(c, i);
+
+		if (i == c->head || !c->sack_on || g->tx_ns + c->rack.rtt_ns + reo <= c->e->now)
+			mark_lost(c, i);
+	}
+}
+
 /* RFC 6298 5.4-5.6, RFC 5681 3.1 equation 4, RFC 6675 5.1 */
 static void enter_loss(struct tcp_conn *c)
 {
 	if (c->head != c->next && seg_at(c, c->head)->flags & SEG_SACKED)
 		sack_forget(c);
+	c->frto = FRTO_OFF;
 	if (c->ca != CA_LOSS) {
 		undo_save(c);
 		c->ssthresh = half_flight(c);
+		if (!c->ts_on)
+			c->frto = FRTO_FIRST_ACK;
 	}
 	c->ca = CA_LOSS;
 	c->recover = c->snd_max;
 	c->dupacks = 0;
 	c->tlp_out = false;
 	roll_back_partial(c);
-	for (uint32_t i = c->head; i != c->next; i++)
-		mark_lost(c, i);
+	mark_timed_out(c);
 	c->rtx_hint = c->head;
 	c->cwnd = c->emss;
 	c->cwnd_acc = 0;

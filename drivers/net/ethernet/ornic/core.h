@@ -334,6 +334,7 @@ int ornic_dev_up(struct ornic_dev *od);
 void ornic_dev_down(struct ornic_dev *od, enum ornic_reset_reason reason);
 void ornic_dev_fail(struct ornic_dev *od, enum ornic_reset_reason reason);
 void ornic_dev_hold(struct ornic_dev *od, enum ornic_reset_reason reason);
+void ornic_dev_leave(struct ornic_dev *od);
 int ornic_dev_release(struct ornic_dev *od);
 bool ornic_dev_check(struct ornic_dev *od);
 void ornic_dev_release_irqs(struct ornic_dev *od);

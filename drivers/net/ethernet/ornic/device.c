@@ -401,6 +401,9 @@ int ornic_dev_probe_hw(struct ornic_dev *od)
 		ornic_dev_quiesce(od, ORNIC_RESET_NORMAL);
 		ornic_cmdq_abort(od);
 	}
+	/* For the slot reset after a PCI error; PM and FLR use up what was saved before. */
+	if (!rc)
+		pci_save_state(od->core.pdev);
 	return rc;
 }
 
@@ -475,7 +478,25 @@ void ornic_dev_hold(struct ornic_dev *od, enum ornic_reset_reason reason)
 }
 
 /**
- * ornic_dev_release() - bring the function up after ornic_dev_hold()
+ * ornic_dev_leave() - as ornic_dev_hold(), but a device that works ends its connections first
+ * @od: the function
+ *
+ * So the peers are told, by a reset, and need not find out by time-outs.
+ *
+ * Context: Process context, sleeps, takes RTNL.
+ */
+void ornic_dev_leave(struct ornic_dev *od)
+{
+	set_bit(ORNIC_S_HELD, &od->state);
+	mutex_lock(&od->reset_lock);
+	if (ornic_dev_check(od))
+		ornic_adev_remove(od);
+	ornic_dev_down(od, ORNIC_RESET_NORMAL);
+	mutex_unlock(&od->reset_lock);
+}
+
+/**
+ * ornic_dev_release() - bring the function up after ornic_dev_hold() or ornic_dev_leave()
  * @od: the function
  *
  * Context: Process context, sleeps, takes RTNL.

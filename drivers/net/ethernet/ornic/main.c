@@ -201,8 +201,6 @@ static int ornic_probe_dev(struct ornic_dev *od)
 		rc = ornic_probe_services(od);
 	if (rc)
 		goto teardown;
-	/* For the slot reset after a PCI error. */
-	pci_save_state(od->core.pdev);
 	queue_delayed_work(system_power_efficient_wq, &od->watchdog, HZ);
 	return 0;
 
@@ -253,7 +251,9 @@ static void ornic_remove(struct pci_dev *pdev)
 	ornic_teardown(od);
 	ornic_rdma_exit(od);
 	ornic_unmap_bars(od);
-	pci_disable_device(pdev);
+	/* It is disabled already when it did not come back from a PCI error. */
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
 	devlink_free(od->devlink);
 }
 
@@ -265,22 +265,31 @@ static void ornic_shutdown(struct pci_dev *pdev)
 
 	set_bit(ORNIC_S_REMOVING, &od->state);
 	cancel_delayed_work_sync(&od->watchdog);
-	ornic_dev_hold(od, ORNIC_RESET_NORMAL);
+	ornic_dev_leave(od);
 	pci_clear_master(pdev);
 }
 
 static int ornic_suspend(struct device *dev)
 {
-	ornic_dev_hold(dev_get_drvdata(dev), ORNIC_RESET_NORMAL);
+	ornic_dev_leave(dev_get_drvdata(dev));
 	return 0;
 }
 
-static int ornic_resume(struct device *dev)
+/*
+ * Not in resume: until PM has completed a device must not get children, and none is bound to a
+ * driver. Nobody misses the function until then, since user space is still frozen.
+ */
+static void ornic_pm_complete(struct device *dev)
 {
-	return ornic_dev_release(dev_get_drvdata(dev));
+	ornic_dev_release(dev_get_drvdata(dev));
 }
 
-static DEFINE_SIMPLE_DEV_PM_OPS(ornic_pm_ops, ornic_suspend, ornic_resume);
+static const struct dev_pm_ops ornic_pm_ops = {
+	.suspend	= ornic_suspend,
+	.freeze		= ornic_suspend,
+	.poweroff	= ornic_suspend,
+	.complete	= ornic_pm_complete,
+};
 
 static pci_ers_result_t ornic_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {

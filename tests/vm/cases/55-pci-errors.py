@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""PCI errors take the function away from its driver.
+
+Connections are open in both directions, a client at either end, and frames of the netdev are under
+way. Those who use the RNIC are told, and everything works afterwards.
+"""
+
+import shutil
+import subprocess
+
+from openrnic_lab.common import TOP, wait_until
+from openrnic_lab.testing import check, equal, serve, succeeds
+
+RIG = "two"
+TIMEOUT = 300
+
+
+class Traffic:
+    """Endless rpings between the ends, and a ping of machine 1's netdev."""
+
+    def __init__(self, rig):
+        self.rig = rig
+        limit = 200 * rig.slowness
+        self.servers = [serve(rig, end, f"exec rping -s -P -a {rig.address(end)}", limit)
+                        for end in (1, 2)]
+        # a client of machine 2 is served in machine 1 and the other way round
+        self.clients = {end: rig.spawn(end, f"exec rping -c -a {rig.address(3 - end)}", limit)
+                        for end in (1, 2)}
+        self.ping = rig.spawn(1, f"exec ping -i 0.05 -q {rig.address(2)}", limit)
+        for end in (1, 2):
+            check(wait_until(lambda end=end: self._connected(end), 20 * rig.slowness),
+                  f"connections are open, vm{end}")
+
+    def _connected(self, end):
+        shown = self.rig.run(end, "rdma resource show qp | grep -c 'state RTS.*rping'").output
+        return int(shown or 0) >= 2
+
+    def told(self, end, what):
+        """The client at this end has ended, within the time of a notice, not of a time-out."""
+        check(wait_until(lambda: self.clients[end].code is not None, 20 * self.rig.slowness),
+              f"{what}: the client in vm{end} has ended")
+
+    def end(self):
+        """Ends what is left."""
+        for end in (1, 2):
+            self.rig.run(end, "pkill -9 -x 'rping|ping'")
+
+
+def works(rig, what):
+    """The RNIC in machine 1 works, both ways; also sets addresses if they are gone."""
+    rig.setup(rig.vm(1))
+    check(wait_until(lambda: rig.run(1, "ping -c 1 -W 1 10.0.0.2"), 30), f"{what}: ping")
+    for end in (1, 2):
+        peer = 3 - end
+        server = serve(rig, peer, f"rping -s -a {rig.address(peer)} -C 10 -V")
+        succeeds(rig.run(end, f"rping -c -a {rig.address(peer)} -C 10 -V"),
+                 f"{what}: rping, vm{end} to vm{peer}")
+        check(server.wait().code in (0, 255), "its server ends")
+
+
+def test_pci_errors(rig):
+    """error_detected, slot_reset and resume, as after an AER message."""
+    vm = rig.vm(1)
+    done = subprocess.run([TOP / "tests/vm/build-module", "pcierr_test", rig.kernel], check=False,
+                          stdout=subprocess.PIPE, text=True)
+    equal(done.returncode, 0, "exit code of the build of pcierr_test")
+    shutil.copy(done.stdout.split()[-1], rig.share / "pcierr_test.ko")
+    slot = vm.check(". /run/rig; ethtool -i $NETDEV1 | sed -n 's/^bus-info: //p'").strip()
+
+    def error(kind):
+        succeeds(vm.run(f"insmod /lab/pcierr_test.ko slot={slot} kind={kind} && "
+                        "rmmod pcierr_test", 90 * rig.slowness), f"PCI error, channel {kind}")
+    traffic = Traffic(rig)
+    error("normal")
+    for end in (1, 2):
+        check(traffic.clients[end].code is None, f"the client in vm{end} has not noticed")
+    # after an FLR, which uses up the saved state of the configuration space, just as well
+    for turn in (1, 2):
+        error("frozen")
+        traffic.told(1, f"channel frozen, turn {turn}")
+        traffic.end()
+        works(rig, f"channel frozen, turn {turn}")
+        succeeds(vm.run(f"echo 1 > /sys/bus/pci/devices/{slot}/reset"), "FLR")
+        works(rig, "FLR")
+        traffic = Traffic(rig)
+    error("lost")
+    traffic.told(1, "channel lost")
+    traffic.end()
+    check(not vm.run("rdma link | grep ornic"), "channel lost: the RDMA device is gone")
+    succeeds(vm.run(f"cd /sys/bus/pci/drivers/ornic && echo {slot} > unbind && echo {slot} > bind"),
+             "channel lost: unbind, and bind to a channel that is there again")
+    works(rig, "channel lost, bound again")

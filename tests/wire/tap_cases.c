@@ -40,20 +40,13 @@ static void sysctl_zero(const char *name)
 	close(fd);
 }
 
-static struct sockaddr_in address(uint32_t a)
-{
-	struct sockaddr_in in = {
-		.sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(a)};
-
-	return in;
-}
-
 /* A connected socket, by the role that the engine leaves to us */
 static int connected(const struct rig *g)
 {
-	struct sockaddr_in a = address(g->active ? KERNEL_ADDR : ENGINE_ADDR);
 	struct timeval tv = {.tv_sec = 50};
-	int s = socket(AF_INET, SOCK_STREAM, 0), one = 1, c;
+	struct sockaddr_storage a;
+	socklen_t len = rig_sockaddr(g, g->active ? HOST_KERNEL : HOST_ENGINE, &a);
+	int s = socket(a.ss_family, SOCK_STREAM, 0), one = 1, c;
 
 	if (g->no_sack)
 		sysctl_zero("tcp_sack");
@@ -63,8 +56,8 @@ static int connected(const struct rig *g)
 	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 	if (!g->active)
-		return connect(s, (struct sockaddr *)&a, sizeof(a)) ? -1 : s;
-	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 1))
+		return connect(s, (struct sockaddr *)&a, len) ? -1 : s;
+	if (bind(s, (struct sockaddr *)&a, len) || listen(s, 1))
 		return -1;
 	c = accept(s, NULL, NULL);
 	close(s);
@@ -288,6 +281,7 @@ static void recovered(struct rig *g)
 static const struct tcp_opts full = {
 	.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true, .sack = true};
 static const struct tcp_opts no_sack = {.rcv_wnd = 1 << 20, .wscale = true, .timestamps = true};
+static const struct tcp_opts wide = {.rcv_wnd = 1 << 20, .wscale = true};
 static const struct tcp_opts bare = {.rcv_wnd = 60000};
 static const struct tcp_opts alive = {
 	.rcv_wnd = 60000, .keepalive = true, .keep_idle_ms = 1000, .keep_intvl_ms = 1000};
@@ -429,16 +423,77 @@ static const struct rig cases[] = {
 	 .close_on_fin = true,
 	 .loss = 0.01,
 	 .expect = TCP_EV_CLOSED},
+	{.name = "2 ms, 2 % overtaken, records to the kernel",
+	 .kernel = k_sink,
+	 .check = all_acked,
+	 .options = &full,
+	 .records = true,
+	 .to_send = 16 * MIB,
+	 .close_when_sent = true,
+	 .delay = 2000000,
+	 .overtaken = 0.02,
+	 .active = true,
+	 .expect = TCP_EV_CLOSED},
+	{.name = "2 ms, 2 % overtaken, bulk from the kernel",
+	 .kernel = k_source,
+	 .check = all_received,
+	 .options = &full,
+	 .kernel_sends = 16 * MIB,
+	 .close_on_fin = true,
+	 .delay = 2000000,
+	 .overtaken = 0.02,
+	 .expect = TCP_EV_CLOSED},
+	{.name = "2 ms, overtaken and lost, echo, kernel opens",
+	 .kernel = k_echo,
+	 .check = all_received,
+	 .options = &full,
+	 .echo = true,
+	 .kernel_sends = 2 * MIB,
+	 .close_on_fin = true,
+	 .delay = 2000000,
+	 .overtaken = 0.02,
+	 .loss = 0.005,
+	 .expect = TCP_EV_CLOSED},
+	{.name = "2 ms, overtaken and lost, echo, engine opens",
+	 .kernel = k_echo,
+	 .check = all_received,
+	 .options = &full,
+	 .echo = true,
+	 .kernel_sends = 2 * MIB,
+	 .close_on_fin = true,
+	 .delay = 2000000,
+	 .overtaken = 0.02,
+	 .loss = 0.005,
+	 .active = true,
+	 .expect = TCP_EV_CLOSED},
+	{.name = "2 ms, overtaken and lost, no timestamps, no SACK",
+	 .kernel = k_sink,
+	 .check = all_acked,
+	 .options = &wide,
+	 .records = true,
+	 .to_send = 2 * MIB,
+	 .close_when_sent = true,
+	 .delay = 2000000,
+	 .overtaken = 0.02,
+	 .loss = 0.005,
+	 .expect = TCP_EV_CLOSED},
 };
 
-static const struct {
+/* @only: a word in the names of the cases */
+static const struct link {
 	const char *name;
 	int mtu;
 	bool offload;
+	enum rig_net net;
+	const char *only;
 } links[] = {
-	{"mtu 1500", 1500, false},
-	{"mtu 9000", 9000, false},
-	{"mtu 1500, offloads", 1500, true},
+	{"mtu 1500", 1500, false, NET_IPV4, ""},
+	{"mtu 9000", 9000, false, NET_IPV4, ""},
+	{"mtu 1500, offloads", 1500, true, NET_IPV4, ""},
+	{"IPv6", 1500, false, NET_IPV6, ""},
+	{"IPv6, mtu 1280", 1280, false, NET_IPV6, "bulk"},
+	{"IPv6, offloads", 1500, true, NET_IPV6, "bulk"},
+	{"IPv6, link-local", 1500, false, NET_LINK_LOCAL, "echo"},
 };
 
 static uint64_t now_ns(void)
@@ -449,20 +504,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-static bool one(const struct rig *c, int mtu, bool offload, const char *link)
+static bool one(const struct rig *c, const struct link *l)
 {
 	struct rig g = *c;
 	double mbytes;
 	bool ok;
 
 	g.opts = *c->options;
-	g.mtu = mtu;
-	g.offload = offload;
+	g.mtu = l->mtu;
+	g.offload = l->offload;
+	g.net = l->net;
 	g.seed = 7;
 	g.hold_until = c->hold_until ? now_ns() + c->hold_until : 0;
 	ok = run_case(&g);
 	mbytes = (double)(g.sent + g.received) / 1e6;
-	printf("%s %s (%s)", ok ? "ok    " : "FAILED", g.name, link);
+	printf("%s %s (%s)", ok ? "ok    " : "FAILED", g.name, l->name);
 	if (ok)
 		printf(": %.1f MB in %.2f s\n", mbytes, g.seconds);
 	else
@@ -474,18 +530,18 @@ static bool one(const struct rig *c, int mtu, bool offload, const char *link)
 int main(int argc, char **argv)
 {
 	unsigned int passed = 0, failed = 0, skipped = 0;
-	const char *only = argc > 1 ? argv[1] : NULL;
+	const char *only = argc > 1 ? argv[1] : "";
 
 	for (size_t l = 0; l < sizeof(links) / sizeof(links[0]); l++) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-			if (only && !strstr(cases[i].name, only))
+			if (!strstr(cases[i].name, only) || !strstr(cases[i].name, links[l].only))
 				continue;
 			if (!l && !i && !rig_possible()) {
 				skipped = 1;
 				printf("skipped: needs root and /dev/net/tun\n");
 				goto out;
 			}
-			if (one(&cases[i], links[l].mtu, links[l].offload, links[l].name))
+			if (one(&cases[i], &links[l]))
 				passed++;
 			else
 				failed++;

@@ -83,39 +83,23 @@ static bool must(int rc, const char *what)
 	return false;
 }
 
-static void set_addr(struct sockaddr *sa, uint32_t addr)
-{
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(addr)};
-
-	memcpy(sa, &in, sizeof(in));
-}
-
-/* Address, MTU, up; and a fixed ARP entry, since the engine does not speak ARP */
+/* MTU, up, addresses */
 static bool tap_configure(struct rig *g, const char *name)
 {
 	int s = socket(AF_INET, SOCK_DGRAM, 0);
-	struct arpreq arp = {.arp_flags = ATF_PERM | ATF_COM};
 	struct ifreq ifr = {0};
 	bool ok;
 
 	strcpy(ifr.ifr_name, name);
+	g->ifindex = if_nametoindex(name);
 	ifr.ifr_mtu = g->mtu;
 	ok = must(ioctl(s, SIOCSIFMTU, &ifr), "SIOCSIFMTU");
-	set_addr(&ifr.ifr_addr, KERNEL_ADDR);
-	ok = ok && must(ioctl(s, SIOCSIFADDR, &ifr), "SIOCSIFADDR");
-	set_addr(&ifr.ifr_netmask, 0xffffff00);
-	ok = ok && must(ioctl(s, SIOCSIFNETMASK, &ifr), "SIOCSIFNETMASK");
 	ifr.ifr_flags = IFF_UP | IFF_RUNNING;
 	ok = ok && must(ioctl(s, SIOCSIFFLAGS, &ifr), "SIOCSIFFLAGS");
 	ok = ok && must(ioctl(s, SIOCGIFHWADDR, &ifr), "SIOCGIFHWADDR");
 	memcpy(g->kernel_mac, ifr.ifr_hwaddr.sa_data, 6);
-	set_addr(&arp.arp_pa, ENGINE_ADDR);
-	arp.arp_ha.sa_family = ARPHRD_ETHER;
-	memcpy(arp.arp_ha.sa_data, our_mac, 6);
-	strcpy(arp.arp_dev, name);
-	ok = ok && must(ioctl(s, SIOCSARP, &arp), "SIOCSARP");
 	close(s);
-	return ok;
+	return ok && rig_addresses(g, our_mac);
 }
 
 static bool tap_open(struct rig *g)
@@ -131,21 +115,25 @@ static bool tap_open(struct rig *g)
 	strcpy(ifr.ifr_name, "rnictap%d");
 	if (!must(ioctl(g->tap, TUNSETIFF, &ifr), "TUNSETIFF"))
 		return false;
-	if (g->offload &&
-	    (!must(ioctl(g->tap, TUNSETVNETHDRSZ, &hdr), "TUNSETVNETHDRSZ") ||
-	     !must(ioctl(g->tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4), "TUNSETOFFLOAD")))
+	if (g->offload && (!must(ioctl(g->tap, TUNSETVNETHDRSZ, &hdr), "TUNSETVNETHDRSZ") ||
+			   !must(ioctl(g->tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6),
+				 "TUNSETOFFLOAD")))
 		return false;
 	return tap_configure(g, ifr.ifr_name);
 }
 
-static bool lost(struct rig *g)
+static bool chance(struct rig *g, double p)
 {
 	g->rng = g->rng * 6364136223846793005ull + 1442695040888963407ull;
-	return g->loss > 0 && (double)(g->rng >> 40) / 16777216.0 < g->loss;
+	return p > 0 && (double)(g->rng >> 40) / 16777216.0 < p;
 }
 
-static int tap_write(struct rig *g, const struct iovec *iov, int cnt,
-		     const struct tcp_tx_meta *meta)
+static uint64_t arrival(struct rig *g)
+{
+	return clock_ns() + g->delay * (chance(g, g->overtaken) ? 2 : 1);
+}
+
+int tap_send(struct rig *g, const struct iovec *iov, int cnt, const struct tcp_tx_meta *meta)
 {
 	struct virtio_net_hdr_v1 h = {0};
 	struct iovec v[1024];
@@ -156,7 +144,8 @@ static int tap_write(struct rig *g, const struct iovec *iov, int cnt,
 		h.csum_offset = meta->csum_offset;
 	}
 	if (meta->flags & TCP_TX_GSO) {
-		h.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
+		h.gso_type = meta->flags & TCP_TX_IPV6 ? VIRTIO_NET_HDR_GSO_TCPV6
+						       : VIRTIO_NET_HDR_GSO_TCPV4;
 		h.gso_size = meta->gso_size;
 		h.hdr_len = meta->hdr_len;
 	}
@@ -166,6 +155,13 @@ static int tap_write(struct rig *g, const struct iovec *iov, int cnt,
 	if (writev(g->tap, v, cnt + 1) >= 0)
 		return 0;
 	return errno == EAGAIN ? -EAGAIN : -errno;
+}
+
+/* ARP, neighbour discovery and such are the host's; there is none here */
+void tap_deliver(struct rig *g, const uint8_t *frame, size_t len, unsigned int csum_flags)
+{
+	tap_record(g, frame, len);
+	tcp_input(g->engine, clock_ns(), frame, len, csum_flags);
 }
 
 static void tap_read(struct rig *g)
@@ -184,11 +180,13 @@ static void tap_read(struct rig *g)
 		else if (g->offload && buf[0] & VIRTIO_NET_HDR_F_DATA_VALID)
 			flags = TCP_CSUM_VALID;
 		g->frames_in++;
-		if (lost(g))
+		if (chance(g, g->loss))
 			continue;
-		tap_record(g, buf + hlen, (size_t)n - hlen);
-		/* ARP, IPv6 multicast and such are the host's; there is none here */
-		tcp_input(g->engine, clock_ns(), buf + hlen, (size_t)n - hlen, flags);
+		if (g->delay)
+			tap_delay_put(g, false, arrival(g), NULL, buf + hlen, (size_t)n - hlen,
+				      flags);
+		else
+			tap_deliver(g, buf + hlen, (size_t)n - hlen, flags);
 	}
 }
 
@@ -209,12 +207,20 @@ static uint32_t op_random32(void *ctx)
 
 static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp_tx_meta *meta)
 {
+	static uint8_t frame[FRAME_MAX];
 	struct rig *g = ctx;
+	size_t len = 0;
 	int rc;
 
-	if (lost(g))
+	if (chance(g, g->loss))
 		return 0;
-	rc = tap_write(g, iov, cnt, meta);
+	if (g->delay) {
+		for (int i = 0; i < cnt; len += iov[i++].iov_len)
+			memcpy(frame + len, iov[i].iov_base, iov[i].iov_len);
+		tap_delay_put(g, true, arrival(g), meta, frame, len, 0);
+		return 0;
+	}
+	rc = tap_send(g, iov, cnt, meta);
 	g->wait_writable |= rc == -EAGAIN;
 	return rc;
 }
@@ -372,11 +378,14 @@ static const struct tcp_engine_ops ops = {
 
 /* ---------------------------------------------------------------- running a case */
 
-static struct ip_addr addr(uint32_t a)
+static struct ip_addr addr(const struct rig *g, enum rig_host host)
 {
-	uint32_t n = htonl(a);
+	struct sockaddr_storage ss;
 
-	return ip_addr_v4(&n);
+	rig_sockaddr(g, host, &ss);
+	if (g->net == NET_IPV4)
+		return ip_addr_v4(&((struct sockaddr_in *)&ss)->sin_addr);
+	return ip_addr_v6(&((struct sockaddr_in6 *)&ss)->sin6_addr);
 }
 
 static bool engine_start(struct rig *g)
@@ -385,7 +394,7 @@ static bool engine_start(struct rig *g)
 					.tx_flags = g->offload ? TCP_CFG_TX_GSO : 0};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = (uint16_t)g->mtu};
 	struct tcp_open_params p = {.id = 1, .opts = g->opts};
-	struct ip_addr any = {.family = IP_V4};
+	struct ip_addr any = {.family = g->net == NET_IPV4 ? IP_V4 : IP_V6};
 
 	memcpy(nh.dmac, g->kernel_mac, 6);
 	memcpy(nh.smac, our_mac, 6);
@@ -394,8 +403,8 @@ static bool engine_start(struct rig *g)
 		return false;
 	if (!g->active)
 		return !tcp_listen(g->engine, 1, &any, PORT, TCP_VLAN_ANY, 4);
-	p.tuple.local = addr(ENGINE_ADDR);
-	p.tuple.remote = addr(KERNEL_ADDR);
+	p.tuple.local = addr(g, HOST_ENGINE);
+	p.tuple.remote = addr(g, HOST_KERNEL);
 	p.tuple.lport = 40001;
 	p.tuple.rport = PORT;
 	if (tcp_open(g->engine, &p))
@@ -406,8 +415,9 @@ static bool engine_start(struct rig *g)
 
 static int poll_timeout(struct rig *g, uint64_t now)
 {
-	uint64_t due = tcp_engine_deadline(g->engine);
+	uint64_t due = tcp_engine_deadline(g->engine), frame = tap_delay_due(g);
 
+	due = frame < due ? frame : due;
 	if (due <= now)
 		return 0;
 	due = (due - now + 999999) / 1000000;
@@ -427,6 +437,7 @@ static void step(struct rig *g)
 	}
 	if (p.revents & POLLIN)
 		tap_read(g);
+	tap_delay_run(g, clock_ns());
 	if (g->hold_until && clock_ns() >= g->hold_until && !g->over) {
 		g->hold_until = 0;
 		tcp_rx_resume(g->conn);

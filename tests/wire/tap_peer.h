@@ -7,15 +7,29 @@
 
 #include "tcp/tcp.h"
 
-#define ENGINE_ADDR 0x0a090001u
-#define KERNEL_ADDR 0x0a090002u
-#define PORT	    4711
+#include <netinet/in.h>
+
+#define PORT 4711
+
+enum rig_net {
+	NET_IPV4, /* 10.9.0.x */
+	NET_IPV6, /* 2001:db8:9::x */
+	NET_LINK_LOCAL, /* fe80::x */
+};
+
+enum rig_host {
+	HOST_ENGINE = 1,
+	HOST_KERNEL = 2
+};
 
 /**
  * struct rig - one case
  * @kernel: what the kernel's end does, in a child; exit code 0 is success. @go can be read to wait
  *	until the case ends
  * @check: after both ends are done
+ * @loss: probability per frame, in both directions
+ * @delay: of each frame, one way, ns
+ * @overtaken: probability per frame to come @delay later than it should
  * @active: the engine opens; else it listens
  * @expect: the engine's terminal event
  * @echo: the engine sends back what it receives
@@ -27,7 +41,9 @@ struct rig {
 	void (*check)(struct rig *g);
 	int mtu;
 	bool offload;
-	double loss;
+	double loss, overtaken;
+	uint64_t delay;
+	enum rig_net net;
 	uint64_t seed;
 	const struct tcp_opts *options;
 	bool active, echo, records, refuse;
@@ -43,6 +59,8 @@ struct rig {
 	struct tcp_opts opts;
 	int tap;
 	uint8_t kernel_mac[6];
+	unsigned int ifindex;
+	struct tap_delay *delayed;
 	struct tcp_engine *engine;
 	struct tcp_conn *conn;
 	bool wait_writable, over;
@@ -56,6 +74,24 @@ struct rig {
 bool rig_possible(void);
 void tap_record(const struct rig *g, const uint8_t *frame, size_t len);
 bool run_case(struct rig *g);
+socklen_t rig_sockaddr(const struct rig *g, enum rig_host host, struct sockaddr_storage *ss);
+bool rig_addresses(struct rig *g, const uint8_t *engine_mac);
+
+/* ---- tap_delay.c: a wire that takes time ---- */
+
+/**
+ * tap_delay_put - the frame comes out of tap_delay_run() at @at
+ * @out: to the kernel; else to the engine
+ */
+void tap_delay_put(struct rig *g, bool out, uint64_t at, const struct tcp_tx_meta *meta,
+		   const void *frame, size_t len, unsigned int csum_flags);
+/* When the next frame is due, TCP_NO_DEADLINE if there is none */
+uint64_t tap_delay_due(const struct rig *g);
+void tap_delay_run(struct rig *g, uint64_t now);
+
+/* What tap_delay_run() hands frames to */
+int tap_send(struct rig *g, const struct iovec *iov, int cnt, const struct tcp_tx_meta *meta);
+void tap_deliver(struct rig *g, const uint8_t *frame, size_t len, unsigned int csum_flags);
 void rig_fail(struct rig *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const uint8_t *pattern_at(uint64_t pos);
 

@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -24,12 +25,13 @@ socklen_t rig_sockaddr(const struct rig *g, enum rig_host host, struct sockaddr_
 {
 	static const char *const prefix[] = {
 		[NET_IPV4] = "10.9.0.", [NET_IPV6] = "2001:db8:9::", [NET_LINK_LOCAL] = "fe80::"};
+	static const char *const beyond[] = {[NET_IPV4] = "10.20.0.", [NET_IPV6] = "2001:db8:20::"};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(PORT)};
 	char text[64];
 
 	memset(ss, 0, sizeof(*ss));
-	snprintf(text, sizeof(text), "%s%d", prefix[g->net], host);
+	snprintf(text, sizeof(text), "%s%d", (host == HOST_BEYOND ? beyond : prefix)[g->net], host);
 	if (g->net == NET_IPV4) {
 		inet_pton(AF_INET, text, &in.sin_addr);
 		memcpy(ss, &in, sizeof(in));
@@ -115,4 +117,29 @@ bool rig_addresses(struct rig *g, const uint8_t *engine_mac)
 	add_attr(&r, NDA_DST, bytes, address(g, HOST_ENGINE, bytes));
 	add_attr(&r, NDA_LLADDR, engine_mac, 6);
 	return transact(&r, "neighbour");
+}
+
+static bool forward(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, "1", 1) == 1;
+
+	close(fd);
+	return ok;
+}
+
+/* The kernel is a router, and says by ICMP that it cannot reach HOST_BEYOND */
+bool rig_no_route(const struct rig *g)
+{
+	struct rtmsg route = {.rtm_family = g->net == NET_IPV4 ? AF_INET : AF_INET6,
+			      .rtm_dst_len = g->net == NET_IPV4 ? 32 : 128,
+			      .rtm_table = RT_TABLE_MAIN,
+			      .rtm_protocol = RTPROT_STATIC,
+			      .rtm_type = g->no_route};
+	struct request r = request(RTM_NEWROUTE, &route, sizeof(route));
+	uint8_t bytes[16];
+
+	add_attr(&r, RTA_DST, bytes, address(g, HOST_BEYOND, bytes));
+	return forward("/proc/sys/net/ipv4/ip_forward") &&
+	       forward("/proc/sys/net/ipv6/conf/all/forwarding") && transact(&r, "route");
 }

@@ -99,7 +99,7 @@ static bool tap_configure(struct rig *g, const char *name)
 	ok = ok && must(ioctl(s, SIOCGIFHWADDR, &ifr), "SIOCGIFHWADDR");
 	memcpy(g->kernel_mac, ifr.ifr_hwaddr.sa_data, 6);
 	close(s);
-	return ok && rig_addresses(g, our_mac);
+	return ok && rig_addresses(g, our_mac) && (!g->no_route || rig_no_route(g));
 }
 
 static bool tap_open(struct rig *g)
@@ -256,6 +256,8 @@ static void op_event(void *ctx, struct tcp_conn *conn, enum tcp_event ev, uint32
 		if (ev != g->expect)
 			rig_fail(g, "ended by %s %u, not %s", tcp_event_name(ev), info,
 				 tcp_event_name(g->expect));
+		else if (g->expect_info && info != g->expect_info)
+			rig_fail(g, "info 0x%x, not 0x%x", info, g->expect_info);
 	}
 	if (ev == TCP_EV_ESTABLISHED)
 		tcp_pull(conn);
@@ -404,7 +406,7 @@ static bool engine_start(struct rig *g)
 	if (!g->active)
 		return !tcp_listen(g->engine, 1, &any, PORT, TCP_VLAN_ANY, 4);
 	p.tuple.local = addr(g, HOST_ENGINE);
-	p.tuple.remote = addr(g, HOST_KERNEL);
+	p.tuple.remote = addr(g, g->no_route ? HOST_BEYOND : HOST_KERNEL);
 	p.tuple.lport = 40001;
 	p.tuple.rport = PORT;
 	if (tcp_open(g->engine, &p))

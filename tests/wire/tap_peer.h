@@ -19,7 +19,8 @@ enum rig_net {
 
 enum rig_host {
 	HOST_ENGINE = 1,
-	HOST_KERNEL = 2
+	HOST_KERNEL = 2,
+	HOST_BEYOND = 3 /* in a network that the kernel, as a router, has no way to */
 };
 
 /**
@@ -32,6 +33,8 @@ enum rig_host {
  * @overtaken: probability per frame to come @delay later than it should
  * @active: the engine opens; else it listens
  * @expect: the engine's terminal event
+ * @expect_info: and its info, unless 0
+ * @no_route: the engine opens to HOST_BEYOND, for which the kernel has a route of this RTN_* type
  * @echo: the engine sends back what it receives
  * @after_fin: close when all is sent, but not before the peer's FIN
  */
@@ -54,6 +57,8 @@ struct rig {
 	uint64_t hold_until; /* rx() takes nothing before */
 	bool no_sack, no_timestamps; /* the kernel's settings */
 	enum tcp_event expect;
+	uint32_t expect_info;
+	uint8_t no_route;
 
 	/* in the run */
 	struct tcp_opts opts;
@@ -75,6 +80,7 @@ bool rig_possible(void);
 void tap_record(const struct rig *g, const uint8_t *frame, size_t len);
 bool run_case(struct rig *g);
 socklen_t rig_sockaddr(const struct rig *g, enum rig_host host, struct sockaddr_storage *ss);
+bool rig_no_route(const struct rig *g);
 bool rig_addresses(struct rig *g, const uint8_t *engine_mac);
 
 /* ---- tap_delay.c: a wire that takes time ---- */

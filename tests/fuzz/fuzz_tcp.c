@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A hostile network in front of the TCP engine, and an owner that does odd things behind it. The
- * input is a sequence of steps:
+ * first byte chooses options, who opens, IPv4 or IPv6; then come steps:
  *
  *   0x00 u16 length, bytes   a frame as it is
  *   0x01 u16 length, bytes   a frame whose addresses, ports and sequence numbers are made to fit
- * the connection (the numbers in it are relative), checksums right 0x02 u16 ms              time
- * passes 0x03 u8 what, u8 arg     the owner acts 0x04 bytes 20            a bare TCP header for the
- * connection, no Ethernet needed
+ *                            the connection (the numbers in it are relative), checksums right
+ *   0x02 u16 ms              time passes
+ *   0x03 u8 what, u8 arg     the owner acts
+ *   0x04 bytes 20            a bare TCP header for the connection, no Ethernet needed; for IPv6
+ *                            u8 first: with bit 0 set, 9 bytes of an extension header
+ *   0x05 bytes 8             an ICMP error that quotes the connection: type, code, u32, u16
+ *                            sequence number
  *
  * After each step the connection's inside must be sound (tests/unit/tcp/invariants.h).
  */
@@ -17,8 +21,8 @@
 #include "../unit/tcp/invariants.h"
 
 #define MS	  1000000ull
-#define LOCAL	  0x0a000001u
-#define PEER	  0x0a000002u
+#define LOCAL	  1 /* last byte of the address */
+#define PEER	  2
 #define OUR_PORT  5000
 #define PEER_PORT 4000
 
@@ -28,6 +32,7 @@ struct world {
 	struct tcp_engine *e;
 	uint64_t now;
 	uint32_t rng;
+	bool v6;
 	bool blocked;
 	bool terminal[8];
 	bool gather_fails;
@@ -162,12 +167,23 @@ static struct tcp_conn *current(struct world *w)
 	return tcp_conn_find(w->e, 1);
 }
 
-static struct ip_addr addr(uint32_t a)
-{
-	uint8_t b[4];
+static const uint8_t net4[3] = {10}, net6[15] = {0x20, 0x01, 0x0d, 0xb8};
 
-	put32(b, a);
-	return ip_addr_v4(b);
+static uint32_t addr_bytes(const struct world *w, uint8_t *b, uint8_t host)
+{
+	uint32_t n = w->v6 ? sizeof(net6) : sizeof(net4);
+
+	memcpy(b, w->v6 ? net6 : net4, n);
+	b[n] = host;
+	return n + 1;
+}
+
+static struct ip_addr addr(const struct world *w, uint8_t host)
+{
+	uint8_t b[16];
+
+	addr_bytes(w, b, host);
+	return w->v6 ? ip_addr_v6(b) : ip_addr_v4(b);
 }
 
 static struct tcp_opts options(uint8_t arg)
@@ -188,8 +204,8 @@ static void open_one(struct world *w, uint8_t arg, bool loop)
 {
 	struct tcp_open_params p = {.id = 1, .opts = options(arg), .nexthop = loop};
 
-	p.tuple.local = addr(LOCAL);
-	p.tuple.remote = addr(loop ? LOCAL : PEER);
+	p.tuple.local = addr(w, LOCAL);
+	p.tuple.remote = addr(w, loop ? LOCAL : PEER);
 	p.tuple.lport = OUR_PORT;
 	p.tuple.rport = PEER_PORT;
 	if (!tcp_open(w->e, &p))
@@ -308,36 +324,53 @@ static void give(struct world *w, const uint8_t *frame, size_t len, unsigned int
 	free(copy);
 }
 
-/* Make a frame one of the connection's, whatever else is in it */
-static void fit(struct world *w, uint8_t *f, size_t len)
+/* Ports, and sequence numbers relative to the connection's */
+static void fit_tcp(struct world *w, uint8_t *t)
 {
 	struct tcp_conn *c = current(w);
-	uint8_t *ip = f + 14, *t;
-	uint32_t ihl, sum = 0;
 
-	if (len < 14 + 20 + 20)
-		return;
-	if (get16(f + 12) == 0x8100 && len >= 18 + 40)
-		ip += 4;
-	ihl = (ip[0] & 15) * 4u;
-	if (ihl < 20 || (size_t)(ip - f) + ihl + 20 > len)
-		return;
-	put32(ip + 12, PEER);
-	put32(ip + 16, LOCAL);
-	put16(ip + 10, 0);
-	for (uint32_t i = 0; i < ihl; i += 2)
-		sum += get16(ip + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	put16(ip + 10, ~(sum + (sum >> 16)));
-	if (ip[9] != 6)
-		return;
-	t = ip + ihl;
 	put16(t, PEER_PORT);
 	put16(t + 2, OUR_PORT);
 	if (!c)
 		return;
 	put32(t + 4, get32(t + 4) + c->irs);
 	put32(t + 8, get32(t + 8) + c->iss);
+}
+
+static void fit_sum4(uint8_t *ip, uint32_t ihl)
+{
+	uint32_t sum = 0;
+
+	put16(ip + 10, 0);
+	for (uint32_t i = 0; i < ihl; i += 2)
+		sum += get16(ip + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	put16(ip + 10, ~(sum + (sum >> 16)));
+}
+
+/* Make a frame one of the connection's, whatever else is in it */
+static void fit(struct world *w, uint8_t *f, size_t len)
+{
+	uint8_t *ip = f + 14;
+	uint32_t ihl;
+
+	if (len < 14 + 20 + 20)
+		return;
+	if (get16(f + 12) == 0x8100 && len >= 18 + 40)
+		ip += 4;
+	ihl = ip[0] >> 4 == 6 ? 40 : (ip[0] & 15) * 4u;
+	if (ihl < 20 || (size_t)(ip - f) + ihl + 20 > len)
+		return;
+	if (ip[0] >> 4 == 6) {
+		addr_bytes(w, ip + 8, PEER);
+		addr_bytes(w, ip + 24, LOCAL);
+	} else {
+		addr_bytes(w, ip + 12, PEER);
+		addr_bytes(w, ip + 16, LOCAL);
+		fit_sum4(ip, ihl);
+	}
+	if (ip[ip[0] >> 4 == 6 ? 6 : 9] == 6)
+		fit_tcp(w, ip + ihl);
 }
 
 static void step_frame(struct world *w, struct input *in, bool fitting)
@@ -354,13 +387,39 @@ static void step_frame(struct world *w, struct input *in, bool fitting)
 	give(w, f, len, fitting ? TCP_CSUM_VALID : 0);
 }
 
+/* Ethernet and IP in front of @len bytes of @proto; returns where they go */
+static uint8_t *headers(const struct world *w, uint8_t *f, uint8_t proto, uint32_t len)
+{
+	uint8_t *ip = f + 14;
+
+	memset(f, 0, 14 + 40);
+	put16(f + 12, w->v6 ? 0x86dd : 0x0800);
+	if (w->v6) {
+		ip[0] = 0x60;
+		put16(ip + 4, len);
+		ip[6] = proto;
+		addr_bytes(w, ip + 8, PEER);
+		addr_bytes(w, ip + 24, LOCAL);
+		return ip + 40;
+	}
+	ip[0] = 0x45;
+	put16(ip + 2, 20 + len);
+	ip[9] = proto;
+	addr_bytes(w, ip + 12, PEER);
+	addr_bytes(w, ip + 16, LOCAL);
+	fit_sum4(ip, 20);
+	return ip + 20;
+}
+
 /* A bare header around the connection's own numbers: the shortest way into its states */
 static void step_header(struct world *w, struct input *in)
 {
-	uint8_t f[14 + 20 + 60 + 1460] = {0}, *ip = f + 14, *t = ip + 20;
+	uint8_t f[14 + 40 + 8 + 60 + 1460] = {0}, t[60], ext[9], *p;
 	struct tcp_conn *c = current(w);
-	uint32_t hlen, len;
+	uint32_t hlen, len, extlen = w->v6 && take8(in) & 1 ? 8 : 0;
 
+	for (uint32_t i = 0; i < 9 && extlen; i++)
+		ext[i] = take8(in);
 	for (int i = 0; i < 20; i++)
 		t[i] = take8(in);
 	hlen = (t[12] >> 4) * 4u;
@@ -369,17 +428,53 @@ static void step_header(struct world *w, struct input *in)
 	for (uint32_t i = 20; i < hlen; i++)
 		t[i] = take8(in);
 	len = get16(t + 18) % 1461; /* the urgent pointer has no other use */
-	put16(f + 12, 0x0800);
-	ip[0] = 0x45;
-	put16(ip + 2, 20 + hlen + len);
-	ip[8] = 64;
-	ip[9] = 6;
 	if (c) { /* small numbers: offsets from what is expected next, not from the start */
 		put32(t + 4, (uint32_t)(int16_t)get16(t + 4) + c->rcv_nxt - c->irs);
 		put32(t + 8, (uint32_t)(int16_t)get16(t + 8) + c->snd_una - c->iss);
 	}
-	fit(w, f, 14 + 20 + hlen + len);
-	give(w, f, 14 + 20 + hlen + len, TCP_CSUM_VALID);
+	fit_tcp(w, t);
+	p = headers(w, f, extlen ? ext[8] : 6, extlen + hlen + len);
+	memcpy(p, ext, extlen);
+	memcpy(p + extlen, t, hlen);
+	give(w, f, (size_t)(p - f) + extlen + hlen + len, TCP_CSUM_VALID);
+}
+
+static uint16_t icmp_sum(const struct world *w, const uint8_t *f, const uint8_t *p, uint32_t len)
+{
+	uint32_t sum = w->v6 ? 58 + len : 0;
+
+	for (uint32_t i = 0; i < 32 && w->v6; i += 2)
+		sum += get16(f + 14 + 8 + i);
+	for (uint32_t i = 0; i < len; i += 2)
+		sum += get16(p + i);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static void step_icmp(struct world *w, struct input *in)
+{
+	uint32_t ihl = w->v6 ? 40 : 20, len = 8 + ihl + 8;
+	uint8_t f[14 + 40 + 8 + 40 + 8] = {0}, quote[14 + 40], *p, *q;
+	struct tcp_conn *c = current(w);
+
+	p = headers(w, f, w->v6 ? 58 : 1, len);
+	memset(p, 0, len);
+	p[0] = take8(in);
+	p[1] = take8(in);
+	for (int i = 4; i < 8; i++)
+		p[i] = take8(in);
+	headers(w, quote, 6, 1460);
+	q = p + 8;
+	memcpy(q, quote + 14, ihl);
+	addr_bytes(w, q + (w->v6 ? 8 : 12), LOCAL);
+	addr_bytes(w, q + (w->v6 ? 24 : 16), PEER);
+	q += ihl;
+	put16(q, OUR_PORT);
+	put16(q + 2, PEER_PORT);
+	put32(q + 4, (c ? c->snd_una : 0) + (uint32_t)(int16_t)take16(in));
+	put16(p + 2, icmp_sum(w, f, p, len));
+	give(w, f, (size_t)(p - f) + len, 0);
 }
 
 static void pass_time(struct world *w, uint32_t ms)
@@ -392,7 +487,7 @@ static void step(struct world *w, struct input *in)
 {
 	uint8_t what;
 
-	switch (take8(in) % 5) {
+	switch (take8(in) % 6) {
 	case 0:
 		step_frame(w, in, false);
 		break;
@@ -408,6 +503,9 @@ static void step(struct world *w, struct input *in)
 		break;
 	case 4:
 		step_header(w, in);
+		break;
+	case 5:
+		step_icmp(w, in);
 		break;
 	}
 }
@@ -446,8 +544,9 @@ static void prepare(struct world *w, uint8_t arg)
 						     .reass_bytes = 1 << 17,
 						     .tx_flags = TCP_CFG_TX_GSO};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = 1500};
-	struct ip_addr any = {.family = IP_V4};
+	struct ip_addr any = {.family = arg & 32 ? IP_V6 : IP_V4};
 
+	w->v6 = arg & 32;
 	w->e = tcp_engine_new(arg & 64 ? &gso : &cfg, &ops, w);
 	tcp_nexthop_set(w->e, 0, &nh);
 	nh.flags = TCP_NH_LOOP;

@@ -128,18 +128,27 @@ static bool forward(const char *path)
 	return ok;
 }
 
-/* The kernel is a router, and says by ICMP that it cannot reach HOST_BEYOND */
-bool rig_no_route(const struct rig *g)
+/* The kernel as a router: HOST_BEYOND is behind the engine, or it says by ICMP why not */
+bool rig_route(const struct rig *g)
 {
 	struct rtmsg route = {.rtm_family = g->net == NET_IPV4 ? AF_INET : AF_INET6,
 			      .rtm_dst_len = g->net == NET_IPV4 ? 32 : 128,
 			      .rtm_table = RT_TABLE_MAIN,
 			      .rtm_protocol = RTPROT_STATIC,
-			      .rtm_type = g->no_route};
+			      .rtm_type = g->route};
 	struct request r = request(RTM_NEWROUTE, &route, sizeof(route));
-	uint8_t bytes[16];
+	uint8_t bytes[16], metrics[8];
 
 	add_attr(&r, RTA_DST, bytes, address(g, HOST_BEYOND, bytes));
+	if (g->route == RTN_UNICAST) {
+		struct rtattr a = {.rta_type = RTAX_MTU, .rta_len = RTA_LENGTH(4)};
+
+		memcpy(metrics, &a, sizeof(a));
+		memcpy(metrics + RTA_LENGTH(0), &g->route_mtu, 4);
+		add_attr(&r, RTA_METRICS, metrics, sizeof(metrics));
+		add_attr(&r, RTA_GATEWAY, bytes, address(g, HOST_ENGINE, bytes));
+		add_attr(&r, RTA_OIF, &g->ifindex, 4);
+	}
 	return forward("/proc/sys/net/ipv4/ip_forward") &&
 	       forward("/proc/sys/net/ipv6/conf/all/forwarding") && transact(&r, "route");
 }

@@ -252,6 +252,20 @@ static void all_acked(struct rig *g)
 		rig_fail(g, "bad checksums");
 }
 
+/* Segments of the full MTU went until the router said what it takes */
+static void path_mtu_learnt(struct rig *g)
+{
+	uint32_t headers = g->net == NET_IPV4 ? 52 : 72; /* with timestamps */
+
+	all_acked(g);
+	if (g->received != g->to_send)
+		rig_fail(g, "%llu bytes came out", (unsigned long long)g->received);
+	if (g->last.emss != g->route_mtu - headers)
+		rig_fail(g, "segments of %u bytes", g->last.emss);
+	if (!tcp_engine_stats(g->engine)->icmp_in)
+		rig_fail(g, "the router said nothing");
+}
+
 static void probed(struct rig *g)
 {
 	all_acked(g);
@@ -394,30 +408,41 @@ static const struct rig cases[] = {
 	 .kernel = k_nothing,
 	 .options = &full,
 	 .active = true,
-	 .no_route = RTN_PROHIBIT,
+	 .route = RTN_PROHIBIT,
 	 .expect = TCP_EV_UNREACH,
 	 .expect_info = 3 << 8 | 13},
 	{.name = "a router prohibits it (ICMPv6)",
 	 .kernel = k_nothing,
 	 .options = &full,
 	 .active = true,
-	 .no_route = RTN_PROHIBIT,
+	 .route = RTN_PROHIBIT,
 	 .expect = TCP_EV_UNREACH,
 	 .expect_info = 1 << 8 | 1},
 	{.name = "a router has no way, until the time is up (ICMP)",
 	 .kernel = k_nothing,
 	 .options = &impatient,
 	 .active = true,
-	 .no_route = RTN_UNREACHABLE,
+	 .route = RTN_UNREACHABLE,
 	 .expect = TCP_EV_UNREACH,
 	 .expect_info = 3 << 8 | 1},
 	{.name = "a router has no way, until the time is up (ICMPv6)",
 	 .kernel = k_nothing,
 	 .options = &impatient,
 	 .active = true,
-	 .no_route = RTN_UNREACHABLE,
+	 .route = RTN_UNREACHABLE,
 	 .expect = TCP_EV_UNREACH,
 	 .expect_info = 1 << 8 | 0},
+	{.name = "a router whose way on takes 1300 bytes",
+	 .kernel = k_nothing,
+	 .check = path_mtu_learnt,
+	 .options = &full,
+	 .records = true,
+	 .to_send = 4 * MIB,
+	 .close_when_sent = true,
+	 .active = true,
+	 .route = RTN_UNICAST,
+	 .route_mtu = 1300,
+	 .expect = TCP_EV_CLOSED},
 	{.name = "engine refuses", .kernel = k_is_refused, .options = &full, .refuse = true},
 	{.name = "keep-alive both ways",
 	 .kernel = k_idle,

@@ -99,7 +99,7 @@ static bool tap_configure(struct rig *g, const char *name)
 	ok = ok && must(ioctl(s, SIOCGIFHWADDR, &ifr), "SIOCGIFHWADDR");
 	memcpy(g->kernel_mac, ifr.ifr_hwaddr.sa_data, 6);
 	close(s);
-	return ok && rig_addresses(g, our_mac) && (!g->no_route || rig_no_route(g));
+	return ok && rig_addresses(g, our_mac) && (!g->route || rig_route(g));
 }
 
 static bool tap_open(struct rig *g)
@@ -239,9 +239,12 @@ static bool op_conn_req(void *ctx, uint32_t listener, uint32_t syn_id, const voi
 		g->over = true;
 		return true;
 	}
-	if (tcp_accept(g->engine, syn_id, 1, 0, &g->opts, g))
+	if (tcp_accept(g->engine, syn_id, g->route ? 2 : 1, 0, &g->opts, g))
 		rig_fail(g, "accept failed");
-	g->conn = tcp_conn_find(g->engine, 1);
+	if (g->route)
+		g->far = tcp_conn_find(g->engine, 2);
+	else
+		g->conn = tcp_conn_find(g->engine, 1);
 	return true;
 }
 
@@ -249,6 +252,11 @@ static void op_event(void *ctx, struct tcp_conn *conn, enum tcp_event ev, uint32
 {
 	struct rig *g = ctx;
 
+	if (conn == g->far) {
+		if (ev == TCP_EV_PEER_FIN)
+			tcp_close(conn);
+		return;
+	}
 	g->events |= 1u << ev;
 	if (tcp_event_terminal(ev)) {
 		g->over = true;
@@ -403,10 +411,12 @@ static bool engine_start(struct rig *g)
 	g->engine = tcp_engine_new(&cfg, &ops, g);
 	if (!g->engine || tcp_nexthop_set(g->engine, 0, &nh))
 		return false;
+	if ((!g->active || g->route) && tcp_listen(g->engine, 1, &any, PORT, TCP_VLAN_ANY, 4))
+		return false;
 	if (!g->active)
-		return !tcp_listen(g->engine, 1, &any, PORT, TCP_VLAN_ANY, 4);
+		return true;
 	p.tuple.local = addr(g, HOST_ENGINE);
-	p.tuple.remote = addr(g, g->no_route ? HOST_BEYOND : HOST_KERNEL);
+	p.tuple.remote = addr(g, g->route ? HOST_BEYOND : HOST_KERNEL);
 	p.tuple.lport = 40001;
 	p.tuple.rport = PORT;
 	if (tcp_open(g->engine, &p))

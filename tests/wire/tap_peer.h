@@ -20,7 +20,7 @@ enum rig_net {
 enum rig_host {
 	HOST_ENGINE = 1,
 	HOST_KERNEL = 2,
-	HOST_BEYOND = 3 /* in a network that the kernel, as a router, has no way to */
+	HOST_BEYOND = 3 /* in another network; the kernel is the router */
 };
 
 /**
@@ -34,7 +34,10 @@ enum rig_host {
  * @active: the engine opens; else it listens
  * @expect: the engine's terminal event
  * @expect_info: and its info, unless 0
- * @no_route: the engine opens to HOST_BEYOND, for which the kernel has a route of this RTN_* type
+ * @route: the engine opens to HOST_BEYOND, for which the kernel has a route of this RTN_* type.
+ *With RTN_UNICAST that is the engine too, its other end; so all packets pass the kernel, as a
+ *	router, twice.
+ * @route_mtu: MTU of that route
  * @echo: the engine sends back what it receives
  * @after_fin: close when all is sent, but not before the peer's FIN
  */
@@ -58,7 +61,8 @@ struct rig {
 	bool no_sack, no_timestamps; /* the kernel's settings */
 	enum tcp_event expect;
 	uint32_t expect_info;
-	uint8_t no_route;
+	uint8_t route;
+	uint32_t route_mtu;
 
 	/* in the run */
 	struct tcp_opts opts;
@@ -67,7 +71,7 @@ struct rig {
 	unsigned int ifindex;
 	struct tap_delay *delayed;
 	struct tcp_engine *engine;
-	struct tcp_conn *conn;
+	struct tcp_conn *conn, *far; /* @far: the other end, behind the router */
 	bool wait_writable, over;
 	uint32_t events;
 	uint64_t sent, received, acked, frames_in, rng, start;
@@ -80,7 +84,7 @@ bool rig_possible(void);
 void tap_record(const struct rig *g, const uint8_t *frame, size_t len);
 bool run_case(struct rig *g);
 socklen_t rig_sockaddr(const struct rig *g, enum rig_host host, struct sockaddr_storage *ss);
-bool rig_no_route(const struct rig *g);
+bool rig_route(const struct rig *g);
 bool rig_addresses(struct rig *g, const uint8_t *engine_mac);
 
 /* ---- tap_delay.c: a wire that takes time ---- */

@@ -25,7 +25,8 @@ static FILE *seed_open(const struct rig *g, const char *dir)
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/tap-%s%s", dir, g->name, g->offload ? "-offload" : "");
+	snprintf(path, sizeof(path), "%s/tap-%s%s%s", dir, g->name, g->offload ? "-offload" : "",
+		 g->net == NET_IPV4 ? "" : "-IPv6");
 	for (char *p = path + strlen(dir) + 1; *p; p++)
 		if (*p == ' ' || *p == ',' || *p == '%')
 			*p = '-';
@@ -33,7 +34,7 @@ static FILE *seed_open(const struct rig *g, const char *dir)
 	if (!f)
 		return NULL;
 	fputc((g->active ? 0 : 128) | (g->opts.wscale ? 1 : 0) | (g->opts.timestamps ? 2 : 0) |
-		      (g->opts.sack ? 4 : 0),
+		      (g->opts.sack ? 4 : 0) | (g->net == NET_IPV4 ? 0 : 32),
 	      f);
 	return f;
 }
@@ -53,12 +54,14 @@ void tap_record(const struct rig *g, const uint8_t *frame, size_t len)
 {
 	static FILE *f;
 	static size_t written;
-	uint8_t copy[FRAME_KEEP], *t = copy + 34;
+	uint32_t ip_len = g->net == NET_IPV4 ? 20 : 40;
+	uint8_t copy[FRAME_KEEP], *t = copy + 14 + ip_len;
 	const char *dir = getenv("TAP_SEEDS");
 	const struct tcp_conn *c = g->conn;
 
-	if (!dir || written > SEED_MAX || len > FRAME_KEEP || len < 54 || frame[12] != 8 ||
-	    frame[13])
+	if (!dir || written > SEED_MAX || len > FRAME_KEEP || len < 14 + ip_len + 20 ||
+	    get16(frame + 12) != (g->net == NET_IPV4 ? ETHERTYPE_IPV4_ : ETHERTYPE_IPV6_) ||
+	    frame[14 + (ip_len == 20 ? 9 : 6)] != IPPROTO_TCP_)
 		return;
 	if (!f)
 		f = seed_open(g, dir);

@@ -276,6 +276,7 @@ typedef void (*ornic_conn_event_fn)(struct ornic_conn *conn, const struct ornic_
  * @frame_len: bytes
  * @vlan_tci: VLAN tag, 0 without
  * @tos: IP type of service
+ * @looped: a connection of this RNIC has sent it
  */
 struct ornic_syn {
 	u32 syn_id;
@@ -285,6 +286,7 @@ struct ornic_syn {
 	u16 frame_len;
 	u16 vlan_tci;
 	u8 tos;
+	bool looped;
 };
 
 /*

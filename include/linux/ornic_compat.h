@@ -74,6 +74,14 @@ static inline void ornic_set_err_msg(struct netlink_ext_ack *extack, const char 
 #define ornic_flow_set_tos(fl4, tos)	((fl4)->flowi4_tos = (tos))
 #endif
 
+/* And the input route's argument before it. */
+#ifdef ORNIC_HAVE_ROUTE_INPUT_DSCP
+#define ornic_route_input(skb, daddr, saddr, tos, dev) \
+	ip_route_input(skb, daddr, saddr, inet_dsfield_to_dscp(tos), dev)
+#else
+#define ornic_route_input(skb, daddr, saddr, tos, dev) ip_route_input(skb, daddr, saddr, tos, dev)
+#endif
+
 /* Accessors of devlink parameters: set got an extack in 6.10, get after 6.12. */
 #define ORNIC_PARAM_ARGS \
 	struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx

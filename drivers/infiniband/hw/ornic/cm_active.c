@@ -85,6 +85,14 @@ static int ep_prepare_active(struct iw_ornic_ep *ep, const struct iw_cm_id *cm_i
 	return 0;
 }
 
+/* The consumer hears of the failure, nothing is left to close. */
+static int ep_l_fail_connect(struct iw_ornic_ep *ep, int err)
+{
+	ep_l_upcall(ep, IW_CM_EVENT_CONNECT_REPLY, err);
+	ep_l_die(ep);
+	return 0;
+}
+
 /* Takes the QP reference of the caller on success. */
 static int ep_begin_active(struct iw_ornic_ep *ep, struct iw_cm_id *cm_id,
 			   struct iw_ornic_qp *qp)
@@ -103,6 +111,9 @@ static int ep_begin_active(struct iw_ornic_ep *ep, struct iw_cm_id *cm_id,
 	cm_id->provider_data = ep_provider_data(ep);
 	ep->cm_id = cm_id;
 	ret = ep_l_open(ep);
+	/* What the host's packet filter does not let out failed as if the peer had refused it. */
+	if (ret == -ECONNREFUSED)
+		ret = ep_l_fail_connect(ep, ret);
 	if (!ret) {
 		cm_count(ep->dev, IW_ORNIC_CM_CONNECTS);
 		ep_unlock(ep);
@@ -163,14 +174,6 @@ int iw_ornic_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		iw_ornic_qp_put(qp);
 	ep_put(ep);
 	return ret;
-}
-
-/* The consumer hears of the failure, nothing is left to close. */
-static int ep_l_fail_connect(struct iw_ornic_ep *ep, int err)
-{
-	ep_l_upcall(ep, IW_CM_EVENT_CONNECT_REPLY, err);
-	ep_l_die(ep);
-	return 0;
 }
 
 /* The consumer hears of the failure, TCP closes in order. */

@@ -177,19 +177,15 @@ static struct dst_entry *ornic_route4(struct net *net, const struct sockaddr_sto
 	struct flowi4 fl4 = {
 		.daddr = ornic_addr4(remote),
 		.saddr = ornic_addr4(local),
+		.fl4_sport = ((const struct sockaddr_in *)local)->sin_port,
+		.fl4_dport = ((const struct sockaddr_in *)remote)->sin_port,
 		.flowi4_proto = IPPROTO_TCP,
 	};
 	struct rtable *rt;
 
 	ornic_flow_set_tos(&fl4, tos & ~INET_ECN_MASK);
 	rt = ip_route_output_key(net, &fl4);
-	if (IS_ERR(rt))
-		return ERR_CAST(rt);
-	if (rt->rt_type != RTN_UNICAST) {
-		ip_rt_put(rt);
-		return ERR_PTR(-ENETUNREACH);
-	}
-	return &rt->dst;
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
 static struct dst_entry *ornic_route6(struct net *net, const struct sockaddr_storage *local,
@@ -209,6 +205,24 @@ static struct dst_entry *ornic_route6(struct net *net, const struct sockaddr_sto
 #endif
 }
 
+/**
+ * ornic_route_dst() - route between two addresses, whatever it leads to
+ * @net: network namespace
+ * @local: local address
+ * @remote: remote address, of the same family
+ * @tos: IP type of service
+ *
+ * Context: Any context but hard interrupts.
+ * Return: the route with a reference, or ERR_PTR
+ */
+struct dst_entry *ornic_route_dst(struct net *net, const struct sockaddr_storage *local,
+				  const struct sockaddr_storage *remote, u8 tos)
+{
+	if (remote->ss_family == AF_INET)
+		return ornic_route4(net, local, remote, tos);
+	return ornic_route6(net, local, remote);
+}
+
 /* Take device and neighbour of a route that was found. */
 static int ornic_route_take(struct ornic_core *core, struct dst_entry *dst,
 			    const struct sockaddr_storage *remote, struct ornic_route *route)
@@ -216,6 +230,9 @@ static int ornic_route_take(struct ornic_core *core, struct dst_entry *dst,
 	const void *daddr;
 
 	if (!ornic_is_port_dev(core, dst->dev))
+		return -ENETUNREACH;
+	if (remote->ss_family == AF_INET &&
+	    container_of(dst, struct rtable, dst)->rt_type != RTN_UNICAST)
 		return -ENETUNREACH;
 	if (remote->ss_family == AF_INET)
 		daddr = &((const struct sockaddr_in *)remote)->sin_addr;
@@ -263,10 +280,7 @@ int ornic_route_lookup(struct ornic_core *core, struct net *net,
 	route->dev = ornic_addr_dev(core, net, remote);
 	if (route->dev)
 		return 0;
-	if (remote->ss_family == AF_INET)
-		dst = ornic_route4(net, local, remote, tos);
-	else
-		dst = ornic_route6(net, local, remote);
+	dst = ornic_route_dst(net, local, remote, tos);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EINVAL ? -EADDRNOTAVAIL : PTR_ERR(dst);
 	rc = ornic_route_take(core, dst, remote, route);

@@ -402,6 +402,12 @@ void ornic_listen_event(struct ornic_dev *od, const struct ornic_teqe *teqe, con
 void ornic_listen_vlan_up(struct ornic_dev *od, struct net_device *dev);
 void ornic_listen_vlan_gone(struct ornic_dev *od, struct net_device *dev);
 
+/* filter.c */
+bool ornic_filter_syn(struct ornic_core *core, const struct ornic_syn *syn,
+		      enum ornic_refuse *how);
+int ornic_filter_open(struct ornic_nexthop *nh, const struct sockaddr_storage *local,
+		      const struct sockaddr_storage *remote, const struct ornic_tcp_params *params);
+
 /* nexthop.c */
 void ornic_nexthop_init(struct ornic_dev *od);
 int ornic_nexthop_listen(struct ornic_dev *od);
@@ -410,6 +416,7 @@ void ornic_nexthop_restore(struct ornic_dev *od);
 void ornic_nexthop_watch(struct ornic_dev *od);
 struct ornic_nexthop *ornic_nexthop_hold(struct ornic_nexthop *nh);
 u32 ornic_nexthop_index(const struct ornic_nexthop *nh);
+struct net_device *ornic_nexthop_dev(struct ornic_nexthop *nh);
 struct ornic_nexthop *ornic_nexthop_again(struct ornic_nexthop *nh,
 					  const struct sockaddr_storage *local,
 					  const struct sockaddr_storage *remote, u8 tos);
@@ -426,6 +433,8 @@ struct ornic_route {
 	struct neighbour *neigh;
 };
 
+struct dst_entry *ornic_route_dst(struct net *net, const struct sockaddr_storage *local,
+				  const struct sockaddr_storage *remote, u8 tos);
 int ornic_route_lookup(struct ornic_core *core, struct net *net,
 		       const struct sockaddr_storage *local,
 		       const struct sockaddr_storage *remote, u8 tos, struct ornic_route *route);

@@ -385,6 +385,7 @@ static bool ornic_syn_parse(struct ornic_syn *syn)
 static void ornic_syn_deliver(struct ornic_listen *listen, struct ornic_syn *syn)
 {
 	struct ornic_core *core = &listen->od->core;
+	enum ornic_refuse how;
 
 	if (!ornic_syn_parse(syn)) {
 		dev_warn_ratelimited(&core->pdev->dev, "held SYN cannot be parsed\n");
@@ -394,6 +395,10 @@ static void ornic_syn_deliver(struct ornic_listen *listen, struct ornic_syn *syn
 	if (ornic_addr_is_any(&syn->local) ||
 	    !ornic_addr_is_local(core, dev_net(core->netdev), &syn->local)) {
 		ornic_syn_refuse(core, syn->syn_id, ORNIC_REFUSE_TO_HOST);
+		return;
+	}
+	if (!ornic_filter_syn(core, syn, &how)) {
+		ornic_syn_refuse(core, syn->syn_id, how);
 		return;
 	}
 	listen->params.conn_req(listen, listen->params.ctx, syn);
@@ -413,6 +418,7 @@ void ornic_listen_event(struct ornic_dev *od, const struct ornic_teqe *teqe, con
 {
 	struct ornic_syn syn = {
 		.syn_id = le32_to_cpu(teqe->syn_id),
+		.looped = le32_to_cpu(teqe->info) & ORNIC_CONN_REQ_LOOPED,
 		.frame = data,
 		.frame_len = le16_to_cpu(teqe->data_len),
 	};

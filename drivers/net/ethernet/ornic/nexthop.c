@@ -379,6 +379,24 @@ u32 ornic_nexthop_index(const struct ornic_nexthop *nh)
 }
 
 /**
+ * ornic_nexthop_dev() - the network device that frames go out on
+ * @nh: next hop
+ *
+ * Context: Process context, sleeps.
+ * Return: the port's network device or a VLAN on it, with a reference; NULL when it is gone
+ */
+struct net_device *ornic_nexthop_dev(struct ornic_nexthop *nh)
+{
+	struct net_device *dev;
+
+	mutex_lock(&nh->od->nh_lock);
+	dev = nh->dev;
+	dev_hold(dev);
+	mutex_unlock(&nh->od->nh_lock);
+	return dev;
+}
+
+/**
  * ornic_nexthop_again() - look the route up anew, in the namespace where the present next hop is
  * @nh: present next hop
  * @local: local address

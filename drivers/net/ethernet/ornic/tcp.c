@@ -401,7 +401,8 @@ static int ornic_conn_enter(struct ornic_conn *conn, void *cmd, struct ornic_nex
  * @params: options
  *
  * Context: Process context, sleeps.
- * Return: 0: ESTABLISHED or a terminal event follows; -EAFNOSUPPORT, -EISCONN, -EADDRINUSE, or as
+ * Return: 0: ESTABLISHED or a terminal event follows; -ECONNREFUSED: the host's packet filter does
+ *         not let the SYN out; -EAFNOSUPPORT, -EISCONN, -EADDRINUSE, as ornic_filter_open() or as
  *         ornic_cmd_exec()
  */
 int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *local,
@@ -415,6 +416,7 @@ int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *loca
 	};
 	struct ornic_core *core = &conn->od->core;
 	u8 family;
+	int rc;
 
 	if (ornic_addr_pack(core, local, cmd.laddr, &cmd.lport, &cmd.family) ||
 	    ornic_addr_pack(core, remote, cmd.raddr, &cmd.rport, &family) || family != cmd.family)
@@ -423,7 +425,8 @@ int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *loca
 	conn->local = *local;
 	conn->remote = *remote;
 	conn->dscp = params->dscp;
-	return ornic_conn_enter(conn, &cmd, nh);
+	rc = ornic_filter_open(nh, local, remote, params);
+	return rc ?: ornic_conn_enter(conn, &cmd, nh);
 }
 EXPORT_SYMBOL_GPL(ornic_conn_open);
 

@@ -76,13 +76,8 @@ static int ep_prepare_active(struct iw_ornic_ep *ep, const struct iw_cm_id *cm_i
 	if (IS_ERR_OR_NULL(nh))
 		return nh ? PTR_ERR(nh) : -ENETUNREACH;
 	ep->nh = nh;
-	/*
-	 * So that the host does not give the port to a connection of its own later. One that it has
-	 * now goes elsewhere, or OPEN is refused: no reason to fail.
-	 */
-	if (cm_reserve_port(ep->net, &ep->local, 0, true, &ep->sock))
-		ep->sock = NULL;
-	return 0;
+	/* Connections may share the port with each other, but not with one of the host's. */
+	return cm_reserve_port(ep->net, &ep->local, 0, true, &ep->sock);
 }
 
 /* The consumer hears of the failure, nothing is left to close. */

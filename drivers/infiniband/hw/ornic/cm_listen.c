@@ -322,6 +322,13 @@ static bool sockaddr_same(const struct sockaddr_storage *a, const struct sockadd
 	return a6->sin6_port == b6->sin6_port && ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
 }
 
+static bool sockaddr_any(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
+	return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
 /* Under listen_mutex, and the next two. */
 static struct iw_ornic_bind *bind_get(struct iw_ornic_dev *dev,
 				      const struct sockaddr_storage *local, u32 backlog)
@@ -391,6 +398,7 @@ static int part_start(struct iw_ornic_listener *listener, const struct sockaddr_
 	bool shared = part_shared(listener, local);
 	struct iw_ornic_listen_part *part = &listener->parts[listener->nparts];
 	struct net_device *netdev = listener->dev->core->netdev;
+	int ifindex = sockaddr_any(local) ? netdev->ifindex : 0;
 	struct iw_ornic_cm *cm = &listener->dev->cm;
 	struct iw_ornic_listen_part *other;
 	struct iw_ornic_bind *bind;
@@ -398,7 +406,7 @@ static int part_start(struct iw_ornic_listener *listener, const struct sockaddr_
 
 	/* Where the port's netdev is not, the host's stack has no say in the port. */
 	if (!shared && net_eq(dev_net(netdev), listener->net)) {
-		ret = cm_reserve_port(listener->net, local, netdev->ifindex, false, &part->sock);
+		ret = cm_reserve_port(listener->net, local, ifindex, false, &part->sock);
 		if (ret)
 			return ret;
 	}
@@ -446,13 +454,6 @@ static void listener_l_stop(struct iw_ornic_listener *listener)
 		bind_put(part->bind);
 		cm_release_port(part->sock);
 	}
-}
-
-static bool sockaddr_any(const struct sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
-	return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
 /* Find the consumer's namespace. It gets a reference. */

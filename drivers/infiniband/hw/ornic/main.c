@@ -152,8 +152,9 @@ static void iw_ornic_init_ibdev(struct iw_ornic_dev *dev)
 	ibdev->dev.parent = &core->pdev->dev;
 	ibdev->local_dma_lkey = ORNIC_STAG_LOCAL_DMA;
 	/*
-	 * The connection manager reserves its ports in the host's stack; the port mapper must not
-	 * take others.
+	 * The connection manager reserves its ports in the host's stack. The port mapper must not
+	 * take others: the rules of the host's packet filter are about the ports that were asked
+	 * for.
 	 */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->iw_ifname, core->netdev->name, sizeof(ibdev->iw_ifname));

@@ -250,6 +250,8 @@ ORNIC_ASSERT_SIZE(struct ornic_cmd_query_stats, 128);
  * @ring: memory of the ring; entries start at its first byte
  * @data: ORNIC_EQ_TCP: memory of depth data slots of ORNIC_TEQ_SLOT_SIZE bytes, page_shift >=
  *   ORNIC_TEQ_SLOT_SHIFT; else zero
+ * @rec_off: ORNIC_EQ_COMP with ORNIC_CAP_ARM_REC: byte offset in @ring of the queue record that
+ *   arms the EQ, multiple of 128, behind the entries; 0: there is none. Else zero
  *
  * Errors: EXISTS: @eqn in use, or a second ASYNC or TCP queue.
  */
@@ -261,7 +263,8 @@ struct ornic_cmd_create_eq {
 	__le16 vector;
 	struct ornic_qmem ring;
 	struct ornic_qmem data;
-	__u8 mbz[72];
+	__le32 rec_off;
+	__u8 mbz[68];
 };
 
 ORNIC_ASSERT_SIZE(struct ornic_cmd_create_eq, 128);

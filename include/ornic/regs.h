@@ -107,6 +107,7 @@ enum ornic_fatal {
 #define ORNIC_CAP_IMM		BIT_ULL(6)	/* RFC 7306 immediate data */
 #define ORNIC_CAP_RESIZE_CQ	BIT_ULL(7)
 #define ORNIC_CAP_CQ_MODERATION	BIT_ULL(8)
+#define ORNIC_CAP_ARM_REC	BIT_ULL(9)	/* CQs, completion EQs: records arm them */
 #define ORNIC_CAP_TX_CSUM	BIT_ULL(16)
 #define ORNIC_CAP_RX_CSUM	BIT_ULL(17)
 #define ORNIC_CAP_TSO		BIT_ULL(18)
@@ -138,6 +139,8 @@ enum ornic_fatal {
 #define ORNIC_DB_ARM_SEQ	GENMASK_ULL(26, 25)	/* CQ_ARM: events taken so far, modulo 4 */
 /* 31:27 and each flag that the doorbell does not define: must be zero, else refused. */
 #define ORNIC_DB_INDEX		GENMASK_ULL(63, 32)	/* free-running index */
+/* Only in the arm word of a CQ's record, which is else as CQ_ARM: the host has armed the CQ. */
+#define ORNIC_ARM_VALID		BIT_ULL(27)
 
 /**
  * struct ornic_queue_rec - record of one queue, in host memory inside the queue's buffer,
@@ -146,6 +149,8 @@ enum ornic_fatal {
  * @rq_pi: QP only: producer index of the receive queue
  * @ci: consumer index of a queue that the host consumes (CQ, EQ, RX completions), free running
  * @host_mbz: written by the host only, zero
+ * @arm: CQ, with ORNIC_CAP_ARM_REC: the newest arm, as in CQ_ARM, with ORNIC_ARM_VALID; 0: none yet
+ * @host_mbz2: written by the host only, zero
  * @dev_ci: consumer index of a queue that the device consumes, written by the device for
  *   information
  *          (TX ring: completed descriptors; the driver reclaims by it)
@@ -160,12 +165,18 @@ enum ornic_fatal {
  * ring the doorbell.
  * Device, before it stops looking: store @awake = 0; full store-load barrier; load @pi; changed:
  * go on.
+ *
+ * Host, to arm a CQ (an EQ): store @arm (@ci); full store-load barrier; look for an entry at the
+ * consumer index; there is one: ring (EQ: take it).
+ * Device, when it has written an entry: full store-load barrier; load @arm (@ci).
  */
 struct ornic_queue_rec {
 	__le32 pi;
 	__le32 rq_pi;
 	__le32 ci;
-	__le32 host_mbz[13];
+	__le32 host_mbz;
+	__le64 arm;
+	__le32 host_mbz2[10];
 	__le32 dev_ci;
 	__le32 awake;
 	__le32 rq_awake;
@@ -173,6 +184,7 @@ struct ornic_queue_rec {
 };
 
 ORNIC_ASSERT_SIZE(struct ornic_queue_rec, 128);
+ORNIC_ASSERT_OFFSET(struct ornic_queue_rec, arm, 16);
 ORNIC_ASSERT_OFFSET(struct ornic_queue_rec, dev_ci, 64);
 #define ORNIC_QUEUE_REC_ALIGN	128
 

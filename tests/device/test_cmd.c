@@ -17,12 +17,12 @@ static union drv_cmd good;
 	} while (0)
 
 /* A part of a queue that does not fit its buffer: the buffer is too small. */
-#define TOO_SMALL(type, path, value)                                          \
-	do {                                                                  \
-		union drv_cmd c_ = good;                                      \
-		struct type *p_ = (struct type *)&c_;                         \
-		p_->path = value;                                             \
-		drv_refused(d, &c_, ORNIC_CMDS_FIELD, OFF(type, mem.npages)); \
+#define TOO_SMALL(type, buffer, path, value)                                     \
+	do {                                                                     \
+		union drv_cmd c_ = good;                                         \
+		struct type *p_ = (struct type *)&c_;                            \
+		p_->path = value;                                                \
+		drv_refused(d, &c_, ORNIC_CMDS_FIELD, OFF(type, buffer.npages)); \
 	} while (0)
 
 static void start(u16 opcode)
@@ -68,7 +68,7 @@ static void mbz(void)
 		{ORNIC_CMD_NOP, false, {0}},
 		{ORNIC_CMD_QUERY_DEVICE, true, {0}},
 		{ORNIC_CMD_QUERY_STATS, true, {16, 24}},
-		{ORNIC_CMD_CREATE_EQ, false, {16, 56}},
+		{ORNIC_CMD_CREATE_EQ, false, {16, 60}},
 		{ORNIC_CMD_DESTROY_EQ, false, {16, 20}},
 		{ORNIC_CMD_CREATE_CQ, false, {16, 29, 32, 56}},
 		{ORNIC_CMD_DESTROY_CQ, false, {16, 20}},
@@ -275,6 +275,11 @@ static void create_eq(void)
 	WRONG(FIELD, ornic_cmd_create_eq, depth_shift, 255);
 	WRONG(NUMBER, ornic_cmd_create_eq, vector, 64);
 	WRONG(FIELD, ornic_cmd_create_eq, data, drv_qmem(ring, 4096));
+	/* The record: among the entries, misaligned, beyond the memory. */
+	WRONG(FIELD, ornic_cmd_create_eq, rec_off, cpu_to_le32(384));
+	WRONG(FIELD, ornic_cmd_create_eq, rec_off, cpu_to_le32(512 + 64));
+	TOO_SMALL(ornic_cmd_create_eq, ring, rec_off, cpu_to_le32(65536));
+	TOO_SMALL(ornic_cmd_create_eq, ring, rec_off, cpu_to_le32(0xffffff80));
 	wrong_qmem(OFF(ornic_cmd_create_eq, ring));
 	drv_do(d, &good);
 	WRONG(EXISTS, ornic_cmd_create_eq, eqn, 1);
@@ -283,7 +288,12 @@ static void create_eq(void)
 	drv_do(d, &good);
 	good.eq.eqn = cpu_to_le32(3);
 	WRONG(EXISTS, ornic_cmd_create_eq, kind, ORNIC_EQ_ASYNC);
+	/* Only completion EQs are armed by a record. */
 	good.eq.kind = ORNIC_EQ_TCP;
+	good.eq.rec_off = cpu_to_le32(4096);
+	good.eq.data = drv_qmem(drv_alloc(d, 65536), 65536);
+	CHECK_EQ(drv_exec(d, &good), ORNIC_CMDS_FIELD);
+	good.eq.rec_off = 0;
 	good.eq.data = drv_qmem(drv_alloc(d, 65536), 65536);
 	wrong_qmem(OFF(ornic_cmd_create_eq, data));
 	/* 32 entries of 64 bytes fit; 32 data slots are 64 KiB. */
@@ -319,11 +329,11 @@ static void create_cq(void)
 	WRONG(FIELD, ornic_cmd_create_cq, depth_shift, 0);
 	WRONG(FIELD, ornic_cmd_create_cq, depth_shift, 30);
 	WRONG(FIELD, ornic_cmd_create_cq, ring_off, 32);
-	TOO_SMALL(ornic_cmd_create_cq, ring_off, 8192);
-	TOO_SMALL(ornic_cmd_create_cq, ring_off, 0xffffffc0);
+	TOO_SMALL(ornic_cmd_create_cq, mem, ring_off, 8192);
+	TOO_SMALL(ornic_cmd_create_cq, mem, ring_off, 0xffffffc0);
 	WRONG(FIELD, ornic_cmd_create_cq, rec_off, 64);
-	TOO_SMALL(ornic_cmd_create_cq, rec_off, 8192);
-	TOO_SMALL(ornic_cmd_create_cq, rec_off, 0xffffff80);
+	TOO_SMALL(ornic_cmd_create_cq, mem, rec_off, 8192);
+	TOO_SMALL(ornic_cmd_create_cq, mem, rec_off, 0xffffff80);
 	wrong_qmem(OFF(ornic_cmd_create_cq, mem));
 	drv_do(d, &good);
 	WRONG(EXISTS, ornic_cmd_create_cq, cqn, 1);
@@ -364,11 +374,11 @@ static void create_qp(void)
 	WRONG(FIELD, ornic_cmd_create_qp, access, ORNIC_ACC_LOCAL_WRITE);
 	WRONG(FIELD, ornic_cmd_create_qp, access, 0x8000);
 	WRONG(FIELD, ornic_cmd_create_qp, sq_off, 32);
-	TOO_SMALL(ornic_cmd_create_qp, sq_off, 0x10000000);
+	TOO_SMALL(ornic_cmd_create_qp, mem, sq_off, 0x10000000);
 	WRONG(FIELD, ornic_cmd_create_qp, rq_off, 32);
-	TOO_SMALL(ornic_cmd_create_qp, rq_off, 0x10000000);
+	TOO_SMALL(ornic_cmd_create_qp, mem, rq_off, 0x10000000);
 	WRONG(FIELD, ornic_cmd_create_qp, rec_off, 64);
-	TOO_SMALL(ornic_cmd_create_qp, rec_off, 0x10000000);
+	TOO_SMALL(ornic_cmd_create_qp, mem, rec_off, 0x10000000);
 	wrong_qmem(OFF(ornic_cmd_create_qp, mem));
 	drv_do(d, &good);
 	WRONG(EXISTS, ornic_cmd_create_qp, qpn, 3);
@@ -777,10 +787,10 @@ static void eth_queue(u16 create, u16 destroy, u32 max, bool tx)
 	WRONG(FIELD, ornic_cmd_create_ethq, depth_shift, 13);
 	WRONG(NUMBER, ornic_cmd_create_ethq, vector, 64);
 	WRONG(FIELD, ornic_cmd_create_ethq, ring_off, 8);
-	TOO_SMALL(ornic_cmd_create_ethq, ring_off, 8192);
+	TOO_SMALL(ornic_cmd_create_ethq, mem, ring_off, 8192);
 	WRONG(FIELD, ornic_cmd_create_ethq, comp_off, tx ? 64 : 8);
 	WRONG(FIELD, ornic_cmd_create_ethq, rec_off, 64);
-	TOO_SMALL(ornic_cmd_create_ethq, rec_off, 0xffffff80);
+	TOO_SMALL(ornic_cmd_create_ethq, mem, rec_off, 0xffffff80);
 	wrong_qmem(OFF(ornic_cmd_create_ethq, mem));
 	drv_do(d, &good);
 	WRONG(EXISTS, ornic_cmd_create_ethq, number, 0);

@@ -126,6 +126,162 @@ static void irq_rules(void)
 	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 30), 0);
 }
 
+/* ---- arming by records ---- */
+
+/* The queue record of @cq. */
+static struct ornic_queue_rec *cq_rec(struct drv_cq *c)
+{
+	return drv_ptr(d, c->mem, sizeof(struct ornic_queue_rec));
+}
+
+/* As the host does when it arms: the record, no doorbell. */
+static void record_arm(struct drv_cq *c, u64 flags)
+{
+	__atomic_store_n(
+		&cq_rec(c)->arm,
+		cpu_to_le64(drv_db(c->cqn,
+				   flags | ORNIC_ARM_VALID |
+					   FIELD_PREP(ORNIC_DB_ARM_SEQ, (u64)(c->arm_seq & 3)),
+				   c->ci)),
+		__ATOMIC_SEQ_CST);
+}
+
+static void cq_record(void)
+{
+	start(1);
+	to_error(0);
+	record_arm(&cq[0], 0);
+	expect_none();
+	complete(0);
+	expect_event(1);
+	/* The record still holds that arm, which has had its event. */
+	complete(0);
+	expect_none();
+	/* An arm without the mark is none. */
+	cq[0].arm_seq++;
+	record_arm(&cq[0], 0);
+	cq_rec(&cq[0])->arm &= ~cpu_to_le64(ORNIC_ARM_VALID);
+	complete(0);
+	expect_none();
+	/* Flushed ones fire a solicited arm. */
+	record_arm(&cq[0], ORNIC_DB_FLAG_SOLICITED);
+	complete(0);
+	expect_event(1);
+	/* A doorbell and the record ask for the same event. */
+	cq[0].arm_seq++;
+	cq[0].ci = 4;
+	record_arm(&cq[0], 0);
+	drv_cq_arm(d, &cq[0], false);
+	complete(0);
+	expect_event(1);
+	complete(0);
+	expect_none();
+}
+
+/* Flags and an index that no doorbell may have are no arm; the CQ lives on. */
+static void cq_record_bad(void)
+{
+	start(1);
+	to_error(0);
+	cq_rec(&cq[0])->arm = cpu_to_le64(drv_db(1, ORNIC_ARM_VALID | 1u << 28, 0));
+	complete(0);
+	expect_none();
+	cq_rec(&cq[0])->arm = cpu_to_le64(drv_db(1, ORNIC_ARM_VALID, 100));
+	complete(0);
+	expect_none();
+	record_arm(&cq[0], 0);
+	complete(0);
+	expect_event(1);
+}
+
+/* An EQ of 16 entries with a record behind them. */
+static struct ornic_queue_rec *eq_with_record(u32 n)
+{
+	union drv_cmd c = drv_cmd(ORNIC_CMD_CREATE_EQ);
+	u32 i;
+
+	d = drv_plain();
+	eq = (struct drv_eq){
+		.eqn = EQN, .kind = ORNIC_EQ_COMP, .shift = 4, .entry_shift = 4, .vector = 1};
+	eq.ring = drv_alloc(d, 4096);
+	c.eq.eqn = cpu_to_le32(EQN);
+	c.eq.depth_shift = 4;
+	c.eq.vector = cpu_to_le16(1);
+	c.eq.ring = drv_qmem(eq.ring, 4096);
+	c.eq.rec_off = cpu_to_le32(256);
+	drv_do(d, &c);
+	for (i = 0; i < n; i++) {
+		cq[i] = drv_cq_new(d, i + 1, EQN, 4, 0);
+		qp[i] = drv_qp_new(d, i + 1, 1, i + 1, i + 1, 0, 0);
+		to_error(i);
+	}
+	return drv_ptr(d, eq.ring + 256, sizeof(struct ornic_queue_rec));
+}
+
+static void event(u32 i)
+{
+	record_arm(&cq[i], 0);
+	complete(i);
+	cq[i].arm_seq++;
+}
+
+static void eq_record(void)
+{
+	struct ornic_queue_rec *rec = eq_with_record(1);
+
+	/* The first entry is the one that the record waits for. */
+	event(0);
+	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 1000), 1);
+	expect_event(1);
+	/* Taken, but the record does not say so: no interrupt. */
+	event(0);
+	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 30), 0);
+	expect_event(1);
+	__atomic_store_n(&rec->ci, cpu_to_le32(eq.ci), __ATOMIC_SEQ_CST);
+	event(0);
+	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 1000), 1);
+	expect_event(1);
+	/* An index beyond what was written is not one. */
+	__atomic_store_n(&rec->ci, cpu_to_le32(eq.ci + 5), __ATOMIC_SEQ_CST);
+	event(0);
+	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 30), 0);
+	expect_event(1);
+	/* The doorbell still arms. */
+	drv_eq_arm(d, &eq, true);
+	drv_flush(d);
+	event(0);
+	CHECK_EQ(vc_msix_wait(d->c, eq.vector, 1000), 1);
+}
+
+/* The record makes room as a doorbell does; an EQ that was full waits for a doorbell. */
+static void eq_record_room(void)
+{
+	struct ornic_queue_rec *rec = eq_with_record(N);
+	u32 i;
+
+	for (i = 0; i < 16; i++)
+		event(i);
+	for (i = 0; i < 8; i++)
+		expect_event(i + 1);
+	__atomic_store_n(&rec->ci, cpu_to_le32(eq.ci), __ATOMIC_SEQ_CST);
+	for (i = 16; i < N; i++)
+		event(i);
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_EQ_FULL), 0);
+	event(0);
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_EQ_FULL), 1);
+	for (i = 8; i < N; i++)
+		expect_event(i + 1);
+	expect_none();
+	/* A doorbell that comes after the record told more is no mistake. */
+	__atomic_store_n(&rec->ci, cpu_to_le32(eq.ci), __ATOMIC_SEQ_CST);
+	drv_eq_arm(d, &eq, false);
+	expect_event(1);
+	event(1);
+	drv_doorbell(d, 0, ORNIC_DB_EQ_ARM, drv_db(EQN, 0, eq.ci - 3));
+	CHECK_EQ(drv_reg(d, ORNIC_REG_DB_REFUSED), 0);
+	expect_event(2);
+}
+
 /* 24 events for 16 entries: the others wait, and come in order when there is room. */
 static void full(void)
 {
@@ -275,6 +431,10 @@ static const struct test tests[] = {
 	{"no_arm_no_event", no_arm_no_event},
 	{"arm_sequence", arm_sequence},
 	{"irq_rules", irq_rules},
+	{"cq_record", cq_record},
+	{"cq_record_bad", cq_record_bad},
+	{"eq_record", eq_record},
+	{"eq_record_room", eq_record_room},
 	{"full", full},
 	{"destroy_waiting", destroy_waiting},
 	{"wrap", wrap},

@@ -197,16 +197,37 @@ int ornic_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	return got;
 }
 
+/*
+ * The device looks at the record with each CQE that it writes. Only if there is one already that
+ * the program has not polled, the device must be told. Return: whether the record alone does
+ */
+static bool arm_by_record(struct ornic_context *ctx, struct ornic_cq *cq, uint64_t flags)
+{
+	uint64_t arm = flags | ORNIC_ARM_VALID | FIELD_PREP(ORNIC_DB_NUMBER, cq->cqn) |
+		       FIELD_PREP(ORNIC_DB_INDEX, cq->ci);
+
+	if (!(ctx->caps.features & ORNIC_UCTX_ARM_REC))
+		return false;
+	*(volatile __le64 *)&cq->rec->arm = htole64(arm);
+	atomic_thread_fence(memory_order_seq_cst);
+	return !valid_cqe(cq, cq->ci);
+}
+
 int ornic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
+	struct ornic_context *ctx = to_ctx(ibcq->context);
 	struct ornic_cq *cq = to_cq(ibcq);
 	uint64_t flags;
 
 	pthread_spin_lock(&cq->lock);
 	flags = FIELD_PREP(ORNIC_DB_ARM_SEQ, (uint64_t)cq->arm_seq);
-	if (solicited_only)
+	/* An arm for any completion stays one: the device may not have seen it in the record. */
+	if (!solicited_only)
+		cq->armed_any = true;
+	if (!cq->armed_any)
 		flags |= ORNIC_DB_FLAG_SOLICITED;
-	ornic_ring_db(to_ctx(ibcq->context), ORNIC_DB_CQ_ARM, cq->cqn, flags, cq->ci);
+	if (!arm_by_record(ctx, cq, flags))
+		ornic_ring_db(ctx, ORNIC_DB_CQ_ARM, cq->cqn, flags, cq->ci);
 	pthread_spin_unlock(&cq->lock);
 	return 0;
 }
@@ -218,6 +239,7 @@ void ornic_cq_event(struct ibv_cq *ibcq)
 
 	pthread_spin_lock(&cq->lock);
 	cq->arm_seq = (cq->arm_seq + 1) & 3;
+	cq->armed_any = false;
 	pthread_spin_unlock(&cq->lock);
 }
 

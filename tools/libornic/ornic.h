@@ -80,6 +80,7 @@ struct ornic_buf {
  * @shift: log2 of the depth
  * @ci: free-running consumer index
  * @arm_seq: events taken, modulo 4
+ * @armed_any: armed for any completion since the last event
  */
 struct ornic_cq {
 	struct verbs_cq vcq;
@@ -91,6 +92,7 @@ struct ornic_cq {
 	unsigned int shift;
 	uint32_t ci;
 	uint32_t arm_seq;
+	bool armed_any;
 };
 
 /**

@@ -22,6 +22,7 @@
 
 enum {
 	ORNIC_UCTX_AWAKE = 1 << 0,	/* queue records have a maintained awake flag */
+	ORNIC_UCTX_ARM_REC = 1 << 1,	/* CQs are armed by their records */
 	ORNIC_UCTX_SRQ = 1 << 1,
 	ORNIC_UCTX_MW = 1 << 2,
 	ORNIC_UCTX_ATOMIC = 1 << 3,

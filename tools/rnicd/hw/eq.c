@@ -11,6 +11,7 @@
  * @waiting: struct eq_src that found it full, oldest first
  * @pi: entries written
  * @ci: entries that the host has taken
+ * @rec_off: of the record that arms it, in @ring; 0: doorbells arm it
  * @refs: CQs that name it
  */
 struct eq {
@@ -23,6 +24,7 @@ struct eq {
 	u32 pi;
 	u32 ci;
 	u32 refs;
+	u32 rec_off;
 	struct qmem ring;
 	struct qmem data;
 	struct list_head waiting;
@@ -127,6 +129,28 @@ void eq_fire(struct rnic *dev, struct eq *eq)
 	rnic_irq(dev, eq->vector);
 }
 
+/*
+ * The record's index is how far the host has taken entries, and which entry it waits for. Pairs
+ * with the host's barrier between its store of the index and its look for another entry.
+ */
+static void eq_look(struct rnic *dev, struct eq *eq)
+{
+	u32 ci;
+
+	if (!eq->rec_off)
+		return;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (qmem_load32(dev, &eq->ring, eq->rec_off + offsetof(struct ornic_queue_rec, ci), &ci)) {
+		rnic_fatal(dev, ORNIC_FATAL_DMA);
+		return;
+	}
+	if (ci - eq->ci > eq->pi - eq->ci)
+		return;
+	eq->ci = ci;
+	if (ci == eq->pi - 1)
+		eq->armed = true;
+}
+
 /* The entry's last word carries the phase and goes last; the others must be visible before it. */
 static void eq_write(struct rnic *dev, struct eq *eq, const void *entry)
 {
@@ -140,6 +164,7 @@ static void eq_write(struct rnic *dev, struct eq *eq, const void *entry)
 		return;
 	}
 	eq->pi++;
+	eq_look(dev, eq);
 }
 
 void eq_put_tcp(struct rnic *dev, struct eq *eq, struct ornic_teqe *ev, const void *data, u32 len)
@@ -154,12 +179,20 @@ void eq_put_tcp(struct rnic *dev, struct eq *eq, struct ornic_teqe *ev, const vo
 	eq_write(dev, eq, ev);
 }
 
+/* The record may know of more than the last doorbell did. */
+static bool eq_make_room(struct rnic *dev, struct eq *eq)
+{
+	if (!eq_room(eq))
+		eq_look(dev, eq);
+	return eq_room(eq);
+}
+
 /* Lets @src write while there is room. True: it has nothing left, or the device has stopped. */
 static bool eq_emit(struct rnic *dev, struct eq *eq, struct eq_src *src)
 {
 	bool more = true;
 
-	while (more && eq_room(eq) && rnic_ready(dev))
+	while (more && eq_make_room(dev, eq) && rnic_ready(dev))
 		more = src->emit(dev, eq, src);
 	return !more;
 }
@@ -253,6 +286,16 @@ void eq_wait_cancel(struct eq_wait *w)
 
 /* ---- commands and doorbell ---- */
 
+static bool eq_rec_ok(const struct ornic_cmd_create_eq *c)
+{
+	u32 off = le32_to_cpu(c->rec_off);
+
+	if (!off)
+		return true;
+	return c->kind == ORNIC_EQ_COMP && IS_ALIGNED(off, ORNIC_QUEUE_REC_ALIGN) &&
+	       off >= 1u << (c->depth_shift + eq_entry_shift[ORNIC_EQ_COMP]);
+}
+
 static struct cmd_ret eq_check_create(struct rnic *dev, const struct ornic_cmd_create_eq *c)
 {
 	static const struct ornic_qmem none;
@@ -268,6 +311,8 @@ static struct cmd_ret eq_check_create(struct rnic *dev, const struct ornic_cmd_c
 		return CMD_BAD(NUMBER, struct ornic_cmd_create_eq, vector);
 	if (c->kind != ORNIC_EQ_TCP && memcmp(&c->data, &none, sizeof(none)))
 		return CMD_BAD(FIELD, struct ornic_cmd_create_eq, data);
+	if (!eq_rec_ok(c))
+		return CMD_BAD(FIELD, struct ornic_cmd_create_eq, rec_off);
 	if (eq_find(dev, eqn))
 		return CMD_BAD(EXISTS, struct ornic_cmd_create_eq, eqn);
 	if ((c->kind == ORNIC_EQ_ASYNC && dev->eqs->async) ||
@@ -279,10 +324,12 @@ static struct cmd_ret eq_check_create(struct rnic *dev, const struct ornic_cmd_c
 static struct cmd_ret eq_init_memory(struct rnic *dev, struct eq *eq,
 				     const struct ornic_cmd_create_eq *c)
 {
+	u64 need = 1ULL << (eq->shift + eq->entry_shift);
 	struct cmd_ret ret;
 
-	ret = qmem_init(dev, &eq->ring, &c->ring, 1ULL << (eq->shift + eq->entry_shift),
-			offsetof(struct ornic_cmd_create_eq, ring));
+	if (eq->rec_off)
+		need = eq->rec_off + (u64)sizeof(struct ornic_queue_rec);
+	ret = qmem_init(dev, &eq->ring, &c->ring, need, offsetof(struct ornic_cmd_create_eq, ring));
 	if (ret.status || eq->kind != ORNIC_EQ_TCP)
 		return ret;
 	ret = qmem_init(dev, &eq->data, &c->data, 1ULL << (eq->shift + ORNIC_TEQ_SLOT_SHIFT),
@@ -308,6 +355,7 @@ struct cmd_ret eq_cmd_create(struct rnic *dev, const void *cmd)
 	eq->shift = c->depth_shift;
 	eq->entry_shift = eq_entry_shift[c->kind];
 	eq->vector = le16_to_cpu(c->vector);
+	eq->rec_off = le32_to_cpu(c->rec_off);
 	list_init(&eq->waiting);
 	ret = eq_init_memory(dev, eq, c);
 	if (ret.status) {
@@ -342,6 +390,9 @@ bool eq_doorbell(struct rnic *dev, u32 eqn, bool arm, u32 ci)
 {
 	struct eq *eq = eq_find(dev, eqn);
 
+	/* A record that was looked at meanwhile may have told more. */
+	if (eq && eq->rec_off && (s32)(ci - eq->ci) < 0)
+		ci = eq->ci;
 	/* The host can have taken nothing but what was written, and takes nothing back. */
 	if (!eq || ci - eq->ci > eq->pi - eq->ci)
 		return false;

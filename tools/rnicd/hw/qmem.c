@@ -264,6 +264,16 @@ int qmem_load32(struct rnic *dev, const struct qmem *qm, u64 off, u32 *val)
 	return dma_read_le32(dev->dma, qmem_addr(qm, off), val);
 }
 
+int qmem_load64(struct rnic *dev, const struct qmem *qm, u64 off, u64 *val)
+{
+	void *p = qmem_ptr(dev, qm, off, 8, DMA_PROT_READ);
+
+	if (!p)
+		return -EFAULT;
+	*val = le64_to_cpu(__atomic_load_n((__le64 *)p, __ATOMIC_ACQUIRE));
+	return 0;
+}
+
 int qmem_store32(struct rnic *dev, const struct qmem *qm, u64 off, u32 val)
 {
 	if (!range_ok(off, 4, qm->len))

@@ -65,6 +65,7 @@ int qmem_iov(struct rnic *dev, const struct qmem *qm, u64 off, u64 len, int prot
 
 /* Aligned words with acquire/release order. 0 or -EFAULT. */
 int qmem_load32(struct rnic *dev, const struct qmem *qm, u64 off, u32 *val);
+int qmem_load64(struct rnic *dev, const struct qmem *qm, u64 off, u64 *val);
 int qmem_store32(struct rnic *dev, const struct qmem *qm, u64 off, u32 val);
 
 #endif /* RNICD_HW_QMEM_H */

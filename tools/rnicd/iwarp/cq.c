@@ -148,6 +148,22 @@ static void cq_fire(struct iw_cq *cq)
 	eq_comp_event(cq->dev, cq->eqn, cq->cqn, &cq->comp_wait);
 }
 
+/*
+ * The host may have armed the CQ in its record. Pairs with the host's barrier between its store of
+ * the arm and its look for another CQE.
+ */
+static void cq_look(struct iw_cq *cq)
+{
+	u64 arm;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (qmem_load64(cq->dev, &cq->mem, cq->rec_off + offsetof(struct ornic_queue_rec, arm),
+			&arm))
+		cq_fail(cq, ORNIC_SYN_DMA);
+	else if (arm & ORNIC_ARM_VALID)
+		iw_cq_arm(cq, arm & ~ORNIC_ARM_VALID);
+}
+
 void iw_cq_write(struct iw_cq *cq, struct ornic_cqe *cqe)
 {
 	u32 depth = 1u << cq->shift, flags = le32_to_cpu(cqe->flags);
@@ -176,6 +192,8 @@ void iw_cq_write(struct iw_cq *cq, struct ornic_cqe *cqe)
 	cq->pi++;
 	if (cq->armed && (solicited || !cq->armed_solicited))
 		cq_fire(cq);
+	else
+		cq_look(cq);
 }
 
 /* Is there something beyond @ci that an arm would have fired for? */

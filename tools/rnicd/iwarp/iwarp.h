@@ -18,7 +18,7 @@
 struct iw_qp;
 
 /* Capabilities of this engine. */
-#define IW_CAPS (ORNIC_CAP_AWAKE | ORNIC_CAP_MARKERS)
+#define IW_CAPS (ORNIC_CAP_AWAKE | ORNIC_CAP_MARKERS | ORNIC_CAP_ARM_REC)
 
 /* Allocates dev->iw. 0 or -ENOMEM. */
 int iw_init(struct rnic *dev);

@@ -229,6 +229,29 @@ int iw_ornic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
+/*
+ * The device looks at the record with each CQE that it writes. Only if there is one already
+ * that was not polled, the device must be told. To be called with the CQ's lock.
+ */
+static void iw_ornic_cq_arm(struct iw_ornic_cq *cq, bool solicited)
+{
+	struct ornic_core *core = to_iw_ornic_dev(cq->ibcq.device)->core;
+	u64 flags = FIELD_PREP(ORNIC_DB_ARM_SEQ, cq->arm_seq);
+
+	if (solicited)
+		flags |= ORNIC_DB_FLAG_SOLICITED;
+	if (core->limits.caps & ORNIC_CAP_ARM_REC) {
+		WRITE_ONCE(cq->rec->arm, cpu_to_le64(flags | ORNIC_ARM_VALID |
+						     FIELD_PREP(ORNIC_DB_NUMBER, cq->cqn) |
+						     FIELD_PREP(ORNIC_DB_INDEX, cq->ci)));
+		/* Pairs with the device's, between its store of a CQE and its load of the arm. */
+		mb();
+		if (!iw_ornic_cq_next(cq))
+			return;
+	}
+	ornic_ring_db(core, ORNIC_DB_CQ_ARM, cq->cqn, flags, cq->ci);
+}
+
 /**
  * iw_ornic_req_notify_cq() - ask for an event
  * @ibcq: kernel CQ
@@ -243,18 +266,17 @@ int iw_ornic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags notify)
 	struct iw_ornic_cq *cq = to_iw_ornic_cq(ibcq);
 	unsigned long flags;
 	bool pending;
-	u64 arm;
 
 	if (cq->umem)
 		return -EOPNOTSUPP;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->armed = true;
-	arm = FIELD_PREP(ORNIC_DB_ARM_SEQ, READ_ONCE(cq->arm_seq));
-	if ((notify & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
-		arm |= ORNIC_DB_FLAG_SOLICITED;
+	/* An arm for any completion stays one: the device may not have seen it in the record. */
+	if ((notify & IB_CQ_SOLICITED_MASK) != IB_CQ_SOLICITED)
+		cq->armed_any = true;
 	if (!iw_ornic_dead(dev))
-		ornic_ring_db(dev->core, ORNIC_DB_CQ_ARM, cq->cqn, arm, cq->ci);
+		iw_ornic_cq_arm(cq, !cq->armed_any);
 	pending = iw_ornic_cq_pending(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 
@@ -274,7 +296,10 @@ static void iw_ornic_cq_call(struct iw_ornic_cq *cq)
 
 	spin_lock_irqsave(&cq->event_lock, flags);
 	/* Before the callback, which arms again. */
-	WRITE_ONCE(cq->arm_seq, (cq->arm_seq + 1) & FIELD_MAX(ORNIC_DB_ARM_SEQ));
+	spin_lock(&cq->lock);
+	cq->arm_seq = (cq->arm_seq + 1) & FIELD_MAX(ORNIC_DB_ARM_SEQ);
+	cq->armed_any = false;
+	spin_unlock(&cq->lock);
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	spin_unlock_irqrestore(&cq->event_lock, flags);

@@ -137,7 +137,8 @@ struct iw_ornic_mr {
  * @ring: first CQE
  * @rec: queue record
  * @ci: consumer index, free running, under @lock
- * @arm_seq: events taken, modulo 4
+ * @arm_seq: events taken, modulo 4, under @lock
+ * @armed_any: armed for any completion since the last event, under @lock
  * @armed: an event is owed; only looked at when the device is dead
  * @lock: polling, and the lists
  * @event_lock: held around the completion callback, so that one runs at a time
@@ -156,6 +157,7 @@ struct iw_ornic_cq {
 	struct ornic_queue_rec *rec;
 	u32 ci;
 	u32 arm_seq;
+	bool armed_any;
 	bool armed;
 	spinlock_t lock;	/* see above */
 	spinlock_t event_lock;	/* see above */

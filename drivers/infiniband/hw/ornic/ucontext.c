@@ -69,6 +69,8 @@ static u32 iw_ornic_features(const struct ornic_limits *limits)
 
 	if (limits->caps & ORNIC_CAP_AWAKE)
 		features |= ORNIC_UCTX_AWAKE;
+	if (limits->caps & ORNIC_CAP_ARM_REC)
+		features |= ORNIC_UCTX_ARM_REC;
 
 	return features;
 }

@@ -110,6 +110,8 @@ struct ornic_cmdq {
  * @live: created in the device
  * @lock: @ci of a completion EQ
  * @ci: free-running consumer index
+ * @told: @ci of the last doorbell
+ * @rec: completion EQ with ORNIC_CAP_ARM_REC: the record that arms it; else NULL
  * @idle_ci: @ci when the watchdog looked last, to find lost interrupts
  * @ring: entries
  * @data: TCP: data slots
@@ -125,9 +127,11 @@ struct ornic_eq {
 	bool live;
 	spinlock_t lock; /* ci of a completion EQ */
 	u32 ci;
+	u32 told;
 	u32 idle_ci;
 	struct ornic_qbuf ring;
 	struct ornic_qbuf data;
+	struct ornic_queue_rec *rec;
 	struct work_struct work;
 };
 

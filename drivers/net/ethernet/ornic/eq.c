@@ -39,14 +39,38 @@ static void *ornic_eq_next(struct ornic_eq *eq)
 static void ornic_eq_tell(struct ornic_eq *eq, bool arm)
 {
 	/* Entries and data slots were read before the device gets them back: writeq() orders. */
+	eq->told = eq->ci;
 	ornic_ring_db(&eq->od->core, ORNIC_DB_EQ_ARM, eq->eqn, arm ? ORNIC_DB_FLAG_ARM : 0, eq->ci);
+}
+
+/*
+ * The next entry shall interrupt. With a record that takes no doorbell, but for one each half
+ * depth: a device that found the EQ full waits for it.
+ *
+ * Return: false: an entry came before the device could know
+ */
+static bool ornic_ceq_arm(struct ornic_eq *eq)
+{
+	if (!eq->rec) {
+		ornic_eq_tell(eq, true);
+		return true;
+	}
+	if (eq->ci - eq->told >= BIT(eq->shift - 1))
+		ornic_eq_tell(eq, false);
+	/* The entries were read before the device may overwrite them. */
+	dma_mb();
+	WRITE_ONCE(eq->rec->ci, cpu_to_le32(eq->ci));
+	/* Pairs with the device's, between its store of an entry and its load of the index. */
+	mb();
+
+	return !ornic_eq_next(eq);
 }
 
 /**
  * ornic_ceq_irq() - serve a completion EQ
  * @eq: the EQ
  *
- * When the batch is full the EQ is armed all the same: entries that wait make it interrupt at once.
+ * When the batch is full the EQ is armed by a doorbell: entries that wait interrupt at once.
  *
  * Context: Any context.
  */
@@ -59,13 +83,15 @@ void ornic_ceq_irq(struct ornic_eq *eq)
 	spin_lock_irqsave(&eq->lock, flags);
 	while (eq->live && batch < ORNIC_CEQ_BATCH) {
 		ceqe = ornic_eq_next(eq);
-		if (!ceqe)
+		if (!ceqe && ornic_ceq_arm(eq))
 			break;
+		if (!ceqe)
+			continue;
 		ornic_rdma_comp_event(eq->od, le32_to_cpu(ceqe->cqn) & 0xffffff);
 		eq->ci++;
 		batch++;
 	}
-	if (eq->live)
+	if (eq->live && batch == ORNIC_CEQ_BATCH)
 		ornic_eq_tell(eq, true);
 	spin_unlock_irqrestore(&eq->lock, flags);
 }
@@ -170,13 +196,18 @@ static void ornic_teq_work(struct work_struct *work)
 
 static int ornic_eq_alloc(struct ornic_dev *od, struct ornic_eq *eq, u8 shift, size_t entry)
 {
+	size_t size = entry << shift;
+	bool rec = eq->kind == ORNIC_EQ_COMP && (od->core.limits.caps & ORNIC_CAP_ARM_REC);
 	int rc;
 
 	eq->od = od;
 	eq->entry_shift = ilog2(entry);
 	eq->shift = shift;
 	spin_lock_init(&eq->lock);
-	rc = ornic_qbuf_alloc(&od->core, &eq->ring, BIT(shift) << eq->entry_shift);
+	rc = ornic_qbuf_alloc(&od->core, &eq->ring,
+			      size + (rec ? sizeof(struct ornic_queue_rec) : 0));
+	if (!rc && rec)
+		eq->rec = eq->ring.va + size;
 	if (rc || eq->kind != ORNIC_EQ_TCP)
 		return rc;
 	return ornic_qbuf_alloc(&od->core, &eq->data, BIT(shift) * ORNIC_TEQ_SLOT_SIZE);
@@ -249,6 +280,8 @@ static int ornic_eq_start(struct ornic_eq *eq)
 
 	memset(eq->ring.va, 0, eq->ring.size);
 	ornic_qbuf_describe(&eq->ring, &cmd.ring);
+	if (eq->rec)
+		cmd.rec_off = cpu_to_le32((void *)eq->rec - eq->ring.va);
 	if (eq->kind == ORNIC_EQ_TCP)
 		ornic_qbuf_describe(&eq->data, &cmd.data);
 	rc = ornic_cmd_exec(&eq->od->core, &cmd, NULL);

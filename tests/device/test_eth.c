@@ -675,6 +675,71 @@ static void demux(void)
 	CHECK(le32_to_cpu(c.flags) & ORNIC_RXF_CSUM_OK);
 }
 
+/* "Port unreachable" about the packet at @q, whose IP header and 8 bytes more are quoted */
+static u32 icmp_frame(u8 *f, const u8 *q, bool v6)
+{
+	u32 ip_len = v6 ? 40 : 20, len = 8 + ip_len + 8;
+	u8 *ip = f + 14, *icmp = ip + ip_len;
+	u16 sum;
+
+	memset(f, 0, 14 + ip_len + len);
+	eth_hdr(f, d->mac, v6 ? 0x86dd : 0x0800);
+	ip[0] = v6 ? 0x60 : 0x45;
+	put_be16(ip + (v6 ? 4 : 2), (u16)(v6 ? len : 20 + len));
+	ip[v6 ? 6 : 9] = v6 ? 58 : 1;
+	memcpy(ip + (v6 ? 8 : 12), q + (v6 ? 24 : 16), v6 ? 16 : 4); /* as if from the peer */
+	memcpy(ip + (v6 ? 24 : 16), q + (v6 ? 8 : 12), v6 ? 16 : 4);
+	if (!v6) {
+		sum = csum_fold(csum_add(0, ip, 20));
+		memcpy(ip + 10, &sum, 2);
+	}
+	icmp[0] = v6 ? 1 : 3;
+	icmp[1] = v6 ? 4 : 3;
+	memcpy(icmp + 8, q, ip_len + 8);
+	sum = csum_fold(csum_add(v6 ? csum_pseudo6(ip + 8, ip + 24, 58, len) : 0, icmp, len));
+	memcpy(icmp + 2, &sum, 2);
+	return 14 + ip_len + len;
+}
+
+/* The device takes an ICMP error about its connection from the wire; the host gets it as well. */
+static void icmp_of(bool v6)
+{
+	static const u8 net[15] = {0x20, 0x01, 0x0d, 0xb8};
+	u8 f[200], syn[200], buf[BUF_SIZE];
+	struct ornic_rx_comp c;
+	struct drv_eq eq;
+	struct ornic_teqe e;
+	union drv_cmd cmd;
+	u32 len;
+
+	start();
+	eq = drv_eq_new(d, 0, ORNIC_EQ_TCP, 4);
+	rx_post(8, BUF_SIZE);
+	drv_nexthop(d, 0, peer, 1500, 0);
+	drv_net6 = v6 ? net : NULL;
+	cmd = drv_open_cmd(1, 0, 1, 1000, 2, 80);
+	drv_net6 = NULL;
+	drv_do(d, &cmd);
+	CHECK(wire_get(syn, sizeof(syn), 1000));
+	len = icmp_frame(f, syn + 14, v6);
+	wire_put(f, len);
+	e = drv_tcp_event(d, &eq, ORNIC_TCP_UNREACH, 1, NULL);
+	CHECK_EQ(le32_to_cpu(e.info), v6 ? 0x104 : 0x303);
+	CHECK(rx_next(&c, buf, 1000));
+	CHECK_EQ(le32_to_cpu(c.len), len);
+	CHECK_MEM(buf, f, len);
+}
+
+static void icmp(void)
+{
+	icmp_of(false);
+}
+
+static void icmp6(void)
+{
+	icmp_of(true);
+}
+
 static void link_flap(void)
 {
 	struct drv_eq eq;
@@ -875,16 +940,28 @@ static void capture(void)
 }
 
 static const struct test tests[] = {
-	{"tx_plain", tx_plain},	      {"tx_csum", tx_csum},
-	{"tx_vlan", tx_vlan},	      {"tx_tso_plain", tx_tso_plain},
-	{"tx_tso_vlan", tx_tso_vlan}, {"tx_bad", tx_bad},
-	{"tx_irq", tx_irq},	      {"rx_filter", rx_filter},
-	{"rx_csum", rx_csum},	      {"rx_vlan", rx_vlan},
-	{"rx_buffers", rx_buffers},   {"rx_bad", rx_bad},
-	{"rx_irq", rx_irq},	      {"demux", demux},
-	{"link_flap", link_flap},     {"destroy_busy", destroy_busy},
-	{"capture", capture},	      {"fault_reorder", fault_reorder},
-	{"fault_delay", fault_delay}, {"fault_delay_reset", fault_delay_reset},
+	{"tx_plain", tx_plain},
+	{"tx_csum", tx_csum},
+	{"tx_vlan", tx_vlan},
+	{"tx_tso_plain", tx_tso_plain},
+	{"tx_tso_vlan", tx_tso_vlan},
+	{"tx_bad", tx_bad},
+	{"tx_irq", tx_irq},
+	{"rx_filter", rx_filter},
+	{"rx_csum", rx_csum},
+	{"rx_vlan", rx_vlan},
+	{"rx_buffers", rx_buffers},
+	{"rx_bad", rx_bad},
+	{"rx_irq", rx_irq},
+	{"demux", demux},
+	{"icmp", icmp},
+	{"icmp6", icmp6},
+	{"link_flap", link_flap},
+	{"destroy_busy", destroy_busy},
+	{"capture", capture},
+	{"fault_reorder", fault_reorder},
+	{"fault_delay", fault_delay},
+	{"fault_delay_reset", fault_delay_reset},
 	{"fault_args", fault_args},
 };
 

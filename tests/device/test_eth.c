@@ -675,6 +675,81 @@ static void demux(void)
 	CHECK(le32_to_cpu(c.flags) & ORNIC_RXF_CSUM_OK);
 }
 
+/* Pages of memory that the device has */
+static long resident(void)
+{
+	char path[64];
+	long total, res = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", d->pid);
+	f = fopen(path, "r");
+	CHECK(f && fscanf(f, "%ld %ld", &total, &res) == 2);
+	fclose(f);
+	return res;
+}
+
+/* A SYN from address number @n */
+static u32 syn_from(u8 *f, u32 n)
+{
+	u32 len = ip_frame(f, d->mac, 6, 0);
+	u16 sum;
+
+	put_be32(f + 26, 0x0b000001 + n);
+	memset(f + 24, 0, 2);
+	sum = csum_fold(csum_add(0, f + 14, 20));
+	memcpy(f + 24, &sum, 2);
+	f[47] = 2;
+	memset(f + 50, 0, 2);
+	sum = csum_fold(csum_add(csum_pseudo4(f + 26, f + 30, 6, 20), f + 34, 20));
+	memcpy(f + 50, &sum, 2);
+	return len;
+}
+
+/* A flood of SYNs fills the listener's share and nothing more; once it is answered others get in.
+ */
+static void syn_flood(void)
+{
+	enum {
+		BACKLOG = 8,
+		FLOOD = 20000
+	};
+	u32 syn[BACKLOG], n, len;
+	struct ornic_teqe e;
+	union drv_cmd cmd;
+	struct drv_eq eq;
+	long before;
+	u8 f[200];
+
+	start();
+	eq = drv_eq_new(d, 0, ORNIC_EQ_TCP, 6);
+	cmd = drv_listen_cmd(1, 0, 80);
+	cmd.listen.backlog = cpu_to_le32(BACKLOG);
+	drv_do(d, &cmd);
+	before = resident();
+	for (n = 0; n < FLOOD; n++) {
+		len = syn_from(f, n);
+		wire_put(f, len);
+	}
+	for (n = 0; n < BACKLOG; n++) {
+		e = drv_tcp_event(d, &eq, ORNIC_TCP_CONN_REQ, 0, NULL);
+		syn[n] = le32_to_cpu(e.syn_id);
+	}
+	CHECK(!drv_eq_next(d, &eq, &e, NULL, 50));
+	CHECK(resident() - before < 256);
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_TCP_SYN_DROP), FLOOD - BACKLOG);
+	CHECK_EQ(wire_get(f, sizeof(f), 20), 0); /* and says nothing */
+	for (n = 0; n < BACKLOG; n++) {
+		cmd = drv_cmd(ORNIC_CMD_REFUSE);
+		cmd.refuse.syn_id = cpu_to_le32(syn[n]);
+		cmd.refuse.how = cpu_to_le32(ORNIC_REFUSE_SILENT);
+		drv_do(d, &cmd);
+	}
+	len = syn_from(f, FLOOD);
+	wire_put(f, len);
+	drv_tcp_event(d, &eq, ORNIC_TCP_CONN_REQ, 0, NULL);
+}
+
 /* "Port unreachable" about the packet at @q, whose IP header and 8 bytes more are quoted */
 static u32 icmp_frame(u8 *f, const u8 *q, bool v6)
 {
@@ -954,6 +1029,7 @@ static const struct test tests[] = {
 	{"rx_bad", rx_bad},
 	{"rx_irq", rx_irq},
 	{"demux", demux},
+	{"syn_flood", syn_flood},
 	{"icmp", icmp},
 	{"icmp6", icmp6},
 	{"link_flap", link_flap},

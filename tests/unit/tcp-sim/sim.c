@@ -431,11 +431,12 @@ static const struct tcp_engine_ops sim_ops = {
 
 /* ---------------------------------------------------------------- the run */
 
-static struct ip_addr addr_of(int side)
+static struct ip_addr addr_of(const struct sim *s, int side)
 {
-	uint8_t b[4] = {10, 0, 0, (uint8_t)(1 + side)};
+	uint8_t four[4] = {10, 0, 0, (uint8_t)(1 + side)};
+	uint8_t six[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = (uint8_t)(1 + side)};
 
-	return ip_addr_v4(b);
+	return s->run->v6 ? ip_addr_v6(six) : ip_addr_v4(four);
 }
 
 static void setup(struct sim *s)
@@ -447,7 +448,7 @@ static void setup(struct sim *s)
 					.tx_flags = s->run->tx_flags};
 	struct tcp_nexthop nh = {.vlan = TCP_VLAN_NONE, .mtu = s->run->mtu};
 	struct tcp_open_params open = {.id = 3, .opts = s->run->opts};
-	struct ip_addr any = {.family = IP_V4};
+	struct ip_addr any = {.family = s->run->v6 ? IP_V6 : IP_V4};
 
 	s->pattern = malloc(2 * PATTERN);
 	for (uint32_t i = 0; i < PATTERN; i++)
@@ -467,8 +468,8 @@ static void setup(struct sim *s)
 		tcp_nexthop_set(h->engine, 0, &nh);
 	}
 	tcp_listen(s->host[B].engine, 1, &any, 4791, TCP_VLAN_ANY, 4);
-	open.tuple.local = addr_of(A);
-	open.tuple.remote = addr_of(B);
+	open.tuple.local = addr_of(s, A);
+	open.tuple.remote = addr_of(s, B);
 	open.tuple.lport = 40000;
 	open.tuple.rport = 4791;
 	if (tcp_open(s->host[A].engine, &open))

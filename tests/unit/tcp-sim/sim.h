@@ -44,6 +44,7 @@ struct sim_run {
 	const char *name;
 	struct sim_link link;
 	uint64_t seed;
+	bool v6;
 	uint16_t mtu;
 	uint64_t bytes, back;
 	bool records;

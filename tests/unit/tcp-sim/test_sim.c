@@ -257,6 +257,7 @@ static struct sim_run random_run(uint64_t seed)
 	run.opts.rtx_retries = 30;
 	run.opts.syn_retries = 30;
 	run.opts.finwait_ms = UINT32_MAX;
+	run.v6 = roll(&r, 2);
 	return run;
 }
 

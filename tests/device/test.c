@@ -8,6 +8,8 @@
 #include "drv.h"
 #include "test.h"
 
+const struct test *test_running;
+
 static jmp_buf test_end;
 static int test_result; /* 0 passed, 1 failed, 2 skipped */
 
@@ -44,6 +46,7 @@ static int run_one(const struct test *t)
 {
 	double begin = seconds();
 
+	test_running = t;
 	test_result = 0;
 	if (!setjmp(test_end))
 		t->fn();

@@ -17,6 +17,8 @@ struct test {
 /* Runs the tests whose name contains the word given on the command line; returns the exit status.
  */
 int test_main(int argc, char **argv, const struct test *tests, unsigned int n);
+/* The test that runs. */
+extern const struct test *test_running;
 /* Ends the running test. */
 void test_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));

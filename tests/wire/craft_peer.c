@@ -233,6 +233,30 @@ void craft_fin(void)
 	pump();
 }
 
+void craft_rst(void)
+{
+	tcp_abort(me.conn);
+	pump();
+}
+
+u32 craft_recv_some(void *data, u32 len)
+{
+	len = min(len, me.rx_len - me.rx_taken);
+	memcpy(data, me.rx + me.rx_taken, len);
+	me.rx_taken += len;
+	return len;
+}
+
+bool craft_at_fin(void)
+{
+	return me.fin && me.rx_taken == me.rx_len;
+}
+
+bool craft_ended(void)
+{
+	return me.ended;
+}
+
 void craft_recv(void *data, u32 len)
 {
 	int i;
@@ -290,12 +314,10 @@ static union drv_cmd rdma_cmd(u8 role)
 	return c;
 }
 
-void craft_responder(void)
+void craft_tcp_to_device(void)
 {
 	struct tcp_open_params p = {.id = 1, .opts = our_opts()};
 	union drv_cmd c = drv_listen_cmd(1, 0, 4791);
-	u64 reply = drv_alloc(dev.d, REQ_LEN);
-	u8 slot[ORNIC_TEQ_SLOT_SIZE], f[REQ_LEN], got[REQ_LEN];
 	struct ornic_teqe e;
 
 	drv_do(dev.d, &c);
@@ -309,6 +331,16 @@ void craft_responder(void)
 	drv_do(dev.d, &c);
 	drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_ESTABLISHED, CRAFT_CONN, NULL);
 	wait_for(&me.established, "our side of the handshake");
+}
+
+void craft_responder(void)
+{
+	u64 reply = drv_alloc(dev.d, REQ_LEN);
+	u8 slot[ORNIC_TEQ_SLOT_SIZE], f[REQ_LEN], got[REQ_LEN];
+	struct ornic_teqe e;
+	union drv_cmd c;
+
+	craft_tcp_to_device();
 	mpa_frame(f, false, dev.tx_markers);
 	craft_send(f, REQ_LEN);
 	e = drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_STREAM_RX, CRAFT_CONN, slot);
@@ -324,16 +356,23 @@ void craft_responder(void)
 	CHECK_MEM(got, f, REQ_LEN);
 }
 
-void craft_initiator(const void *glued, u32 len)
+void craft_tcp_from_device(void)
 {
 	static const struct ip_addr any = {.family = IP_V4};
-	u8 slot[ORNIC_TEQ_SLOT_SIZE], f[REQ_LEN + 2048], got[REQ_LEN];
 	union drv_cmd c = drv_open_cmd(CRAFT_CONN, 0, 1, 40000, 2, 4791);
 
 	CHECK_EQ(tcp_listen(me.tcp, 1, &any, 4791, TCP_VLAN_NONE, 4), 0);
 	drv_do(dev.d, &c);
 	drv_tcp_event(dev.d, &dev.tcp, ORNIC_TCP_ESTABLISHED, CRAFT_CONN, NULL);
 	wait_for(&me.established, "our side of the handshake");
+}
+
+void craft_initiator(const void *glued, u32 len)
+{
+	u8 slot[ORNIC_TEQ_SLOT_SIZE], f[REQ_LEN + 2048], got[REQ_LEN];
+	union drv_cmd c;
+
+	craft_tcp_from_device();
 	mpa_frame(f, false, dev.rx_markers);
 	CHECK_EQ(drv_stream_tx(dev.d, CRAFT_CONN, f, REQ_LEN), 0);
 	craft_recv(got, REQ_LEN);

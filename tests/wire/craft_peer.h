@@ -33,6 +33,9 @@ extern struct craft dev;
 
 /* A fresh device and peer, no connection. @crc: FPDUs carry one. Markers: set them in dev then. */
 void craft_start(bool crc);
+/* TCP only: the device listens and accepts; the device opens. */
+void craft_tcp_to_device(void);
+void craft_tcp_from_device(void);
 /* Device listens, accepts, gets our MPA request and answers with MODE_RDMA and the reply. */
 void craft_responder(void);
 /*
@@ -43,6 +46,13 @@ void craft_initiator(const void *glued, u32 len);
 /* One TCP segment, if it fits. */
 void craft_send(const void *data, u32 len);
 void craft_fin(void);
+void craft_rst(void);
+/* Up to @len bytes that have come and were not taken. */
+u32 craft_recv_some(void *data, u32 len);
+/* The device's FIN has come, and all bytes before it were taken. */
+bool craft_at_fin(void);
+/* The connection has ended: by RST, or after both FINs. */
+bool craft_ended(void);
 /* Exactly @len bytes of the stream. */
 void craft_recv(void *data, u32 len);
 /* The device's FIN comes, and before it @left bytes or fewer. */

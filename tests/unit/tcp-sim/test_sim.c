@@ -271,10 +271,13 @@ static void random_worlds(void **state)
 	print_message("300 links, sizes and options at random\n");
 }
 
-/* Small buffers in the path: drops come in bursts */
+/*
+ * Small buffers in the path: drops come in bursts, at the end of slow start half of what is under
+ * way. Answered by bursts they would cost retransmissions, and time-outs.
+ */
 static void shallow_queue(void **state)
 {
-	for (uint64_t seed = 1; seed <= 4; seed++) {
+	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct sim_run r = base_run();
 		struct sim_result res;
 
@@ -282,14 +285,17 @@ static void shallow_queue(void **state)
 		r.seed = seed;
 		r.bytes = 32 << 20;
 		r.link.queue = 30000;
-		r.link.rate_bps = 1000000000ull;
+		if (seed <= 4)
+			r.link.rate_bps = 1000000000ull;
 		r.records = seed & 1;
 		res = sim_run(&r);
 		if (!res.ok)
 			fail_msg("%s", res.why);
-		print_message("queue of 20 frames: %.3f Gbit/s of 1, rto %llu\n", res.gbps,
+		print_message("queue of 20 frames: %.3f Gbit/s of %llu, rto %llu\n", res.gbps,
+			      (unsigned long long)(r.link.rate_bps / 1000000000),
 			      (unsigned long long)res.a.rtx_timeouts);
-		assert_true(res.gbps > 0.85);
+		assert_true(res.gbps * 1e9 > 0.9 * (double)r.link.rate_bps);
+		assert_int_equal(res.a.rtx_timeouts, 0);
 	}
 }
 

@@ -408,6 +408,9 @@ struct tcp_conn {
 	uint32_t ssthresh;
 	uint32_t cwnd_acc; /* bytes acknowledged towards the next increase */
 	uint32_t recover;
+	uint32_t prr_flight; /* in flight when recovery began (RFC 9937); 0: cwnd is as it was */
+	uint32_t prr_delivered; /* bytes since then */
+	uint32_t prr_out; /* bytes sent since then */
 	uint32_t dupacks;
 	enum ca_state ca;
 	bool cwnd_limited; /* cwnd was the limit for what went out up to cwl_end */

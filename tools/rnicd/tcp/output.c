@@ -452,6 +452,7 @@ static void advance_sent(struct tcp_conn *c, uint32_t n)
 	g->sent += n;
 	g->tx_ns = c->e->now;
 	c->last_tx_ns = c->e->now;
+	c->prr_out += n;
 	c->snd_nxt += span;
 	if (seq_gt(c->snd_nxt, c->snd_max))
 		c->snd_max = c->snd_nxt;
@@ -592,6 +593,7 @@ static int retransmit(struct tcp_conn *c, uint32_t idx)
 	} while (off < g->len);
 	if (g->flags & SEG_LOST)
 		c->lost -= min_u32(out, c->lost);
+	c->prr_out += out;
 	g->flags = (g->flags & ~SEG_LOST) | SEG_RETX;
 	g->tx_ns = c->e->now;
 	c->last_tx_ns = c->e->now;

@@ -3,8 +3,9 @@
  * The sender's view of acknowledgements: scoreboard, loss detection, congestion control, and the
  * timers that belong to them.
  *
- * With SACK: RACK-TLP (RFC 8985) finds losses, RFC 6675's pipe decides what may be sent. Without:
- * NewReno (RFC 6582), duplicate ACKs standing for segments that left the network.
+ * With SACK: RACK-TLP (RFC 8985) finds losses, RFC 6675's pipe and RFC 9937's proportional rate
+ * reduction decide what may be sent. Without: NewReno (RFC 6582), duplicate ACKs standing for
+ * segments that left the network.
  * RTO by RFC 6298 with a minimum of 200 ms. Spurious time-outs are found by timestamps (Eifel, RFC
  * 3522) or else by F-RTO (RFC 5682), and undone (RFC 4015).
  */
@@ -17,6 +18,7 @@ struct ack_result {
 	uint32_t acked; /* bytes, cumulatively */
 	uint32_t sacked; /* bytes newly SACKed */
 	uint32_t segs; /* segments delivered */
+	uint32_t delivered; /* bytes, either way */
 	uint64_t rtt_ns; /* 0: no sample */
 	uint32_t fack; /* highest sequence delivered before it */
 	uint32_t tsecr;
@@ -231,6 +233,7 @@ static void sack_one(struct tcp_conn *c, const struct sack_block *b, struct ack_
 		c->sacked += seg_out(c, g);
 		c->sacked_cnt++;
 		r->sacked += seg_out(c, g);
+		r->delivered += seg_out(c, g);
 		rack_delivered(c, g, r);
 	}
 }
@@ -266,8 +269,10 @@ static void sack_forget(struct tcp_conn *c)
 
 /* ---------------------------------------------------------------- cumulative ACK */
 
-static void uncount(struct tcp_conn *c, const struct seg *g, uint32_t bytes)
+static void uncount(struct tcp_conn *c, const struct seg *g, uint32_t bytes, struct ack_result *r)
 {
+	if (!(g->flags & SEG_SACKED))
+		r->delivered += bytes;
 	if (g->flags & SEG_LOST)
 		c->lost -= min_u32(bytes, c->lost);
 	if (g->flags & SEG_SACKED)
@@ -281,10 +286,10 @@ static void pop_acked(struct tcp_conn *c, uint32_t ack, struct ack_result *r)
 
 		if (seq_gt(seg_end(g), ack)) {
 			if (seq_gt(ack, g->seq))
-				uncount(c, g, seg_out(c, g) - (seg_end(g) - ack));
+				uncount(c, g, seg_out(c, g) - (seg_end(g) - ack), r);
 			return;
 		}
-		uncount(c, g, seg_out(c, g));
+		uncount(c, g, seg_out(c, g), r);
 		if (g->flags & SEG_SACKED)
 			c->sacked_cnt--;
 		else
@@ -425,17 +430,49 @@ static void enter_recovery(struct tcp_conn *c, bool reduce)
 	c->recover = c->snd_max;
 	c->force_rtx = true;
 	c->cwnd_acc = 0;
+	c->prr_flight = 0;
 	if (reduce) {
 		c->ssthresh = backed_off(c);
-		c->cwnd = c->ssthresh;
+		if (c->sack_on)
+			c->prr_flight = c->snd_nxt - c->snd_una;
+		else
+			c->cwnd = c->ssthresh;
+		c->prr_delivered = 0;
+		c->prr_out = 0;
 	}
 	c->stats.rtx_fast++;
 	c->e->stats.rtx_fast++;
 }
 
+/*
+ * RFC 9937: what is sent follows what is delivered, from the flight size at the beginning down to
+ * ssthresh; below it, slow start when an ACK moves on and nothing more was lost. So a burst of
+ * losses is not answered by a burst of retransmissions.
+ */
+static void prr(struct tcp_conn *c, uint32_t delivered, bool safe)
+{
+	uint32_t pipe = conn_pipe(c), n, due;
+
+	if (c->ca != CA_RECOVERY || !c->prr_flight)
+		return;
+	c->prr_delivered += delivered;
+	if (pipe > c->ssthresh) {
+		due = (uint32_t)(((uint64_t)c->prr_delivered * c->ssthresh + c->prr_flight - 1) /
+				 c->prr_flight);
+		n = due > c->prr_out ? due - c->prr_out : 0;
+	} else {
+		n = c->prr_delivered > c->prr_out ? c->prr_delivered - c->prr_out : 0;
+		n = max_u32(n, delivered) + (safe ? c->emss : 0);
+		n = min_u32(n, c->ssthresh - pipe);
+	}
+	c->cwnd = pipe + n;
+}
+
 static void leave_recovery(struct tcp_conn *c)
 {
-	if (c->ca == CA_RECOVERY)
+	if (c->ca == CA_RECOVERY && c->prr_flight)
+		c->cwnd = c->ssthresh;
+	else if (c->ca == CA_RECOVERY)
 		c->cwnd = min_u32(c->cwnd, c->ssthresh);
 	c->ca = CA_OPEN;
 	c->dupacks = 0;
@@ -552,12 +589,14 @@ static void frto_check(struct tcp_conn *c, const struct seg_in *s, const struct 
 
 static void detect_sack(struct tcp_conn *c, const struct ack_result *r)
 {
+	uint32_t lost = c->lost;
 	uint64_t wait;
 
 	rack_dsack(c, r->dsack);
 	wait = rack_detect(c);
 	if (c->lost && c->ca == CA_OPEN)
 		enter_recovery(c, true);
+	prr(c, r->delivered, r->acked && c->lost <= lost);
 	if (wait) {
 		c->txt = TXT_REO;
 		tcp_timer_set(c, TM_TX, c->e->now + max_u64(wait, REO_MIN_NS));
@@ -858,6 +897,7 @@ void reo_fired(struct tcp_conn *c)
 	wait = rack_detect(c);
 	if (c->lost && c->ca == CA_OPEN)
 		enter_recovery(c, true);
+	prr(c, 0, false);
 	if (wait)
 		arm(c, TXT_REO, max_u64(wait, REO_MIN_NS));
 	else

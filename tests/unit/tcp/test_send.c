@@ -804,6 +804,42 @@ static void frto_without_new_data(void **state)
 	env_free(v);
 }
 
+/* With SACK no new data is needed: what had arrived before the time-out would have been SACKed */
+static void frto_by_sack(void **state)
+{
+	struct env *v = established(&sack_opts);
+
+	send_records(v, 5, 1000);
+	drop_out(v);
+	advance(v, 400 * MS);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_timeouts, 1);
+	drop_out(v);
+	peer_ack(v, 1, 3001, WND);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_spurious, 1);
+	no_out(v);
+	env_free(v);
+}
+
+/* RFC 8985 6.3: what was sent just before the time-out is not overdue */
+static void timeout_spares_the_young(void **state)
+{
+	struct env *v = established(&sack_opts);
+
+	send_records(v, 3, 1000);
+	advance(v, 219 * MS); /* a tail loss probe after 20 ms, which starts the RTO again */
+	send_records(v, 2, 1000);
+	advance(v, 2 * MS);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_timeouts, 1);
+	drop_out(v);
+	advance(v, 7 * MS);
+	peer_ack(v, 1, 3001, WND);
+	no_out(v);
+	peer_ack(v, 1, 5001, WND);
+	assert_int_equal(v->nacked, 5);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_segs, 2); /* the probe and the first */
+	env_free(v);
+}
+
 /* RFC 5682 is for the first time-out: a second one leaves no doubt */
 static void no_frto_after_two_timeouts(void **state)
 {
@@ -963,6 +999,8 @@ int main(void)
 		cmocka_unit_test(frto_finds_loss),
 		cmocka_unit_test(frto_without_new_data),
 		cmocka_unit_test(no_frto_after_two_timeouts),
+		cmocka_unit_test(frto_by_sack),
+		cmocka_unit_test(timeout_spares_the_young),
 		cmocka_unit_test(tail_loss_probe),
 		cmocka_unit_test(fin_is_retransmitted),
 		cmocka_unit_test(idle_restarts_from_initial_window),

@@ -823,16 +823,21 @@ static void frto_by_sack(void **state)
 /* RFC 8985 6.3: what was sent just before the time-out is not overdue */
 static void timeout_spares_the_young(void **state)
 {
-	struct env *v = established(&sack_opts);
+	static const struct tcp_opts opts = {.rcv_wnd = 60000, .sack = true, .timestamps = true};
+	struct env *v = established(&opts);
+	uint32_t again;
 
 	send_records(v, 3, 1000);
 	advance(v, 219 * MS); /* a tail loss probe after 20 ms, which starts the RTO again */
 	send_records(v, 2, 1000);
 	advance(v, 2 * MS);
 	assert_int_equal(tcp_engine_stats(v->e)->rtx_timeouts, 1);
+	again = v->out[v->nout - 1].s.tsval;
 	drop_out(v);
 	advance(v, 7 * MS);
-	peer_ack(v, 1, 3001, WND);
+	PUT(v, .flags = ACK, .seq = 1, .ack = 3001, .wnd = WND, .ts = true, .tsval = peer_tsval(v),
+	    .tsecr = again);
+	assert_int_equal(tcp_engine_stats(v->e)->rtx_spurious, 0);
 	no_out(v);
 	peer_ack(v, 1, 5001, WND);
 	assert_int_equal(v->nacked, 5);

@@ -810,12 +810,12 @@ static bool rtx_exhausted(struct tcp_conn *c)
 /* RFC 8985 6.3: the first one, and all whose ACK is overdue; without SACK there is no telling */
 static void mark_timed_out(struct tcp_conn *c)
 {
-	uint64_t reo = rack_reo_wnd(c);
+	uint64_t due = max_u64(c->rack.rtt_ns, c->srtt) + rack_reo_wnd(c);
 
 	for (uint32_t i = c->head; i != c->next; i++) {
 		const struct seg *g = seg_at(c, i);
 
-		if (i == c->head || !c->sack_on || g->tx_ns + c->rack.rtt_ns + reo <= c->e->now)
+		if (i == c->head || !c->sack_on || g->tx_ns + due <= c->e->now)
 			mark_lost(c, i);
 	}
 }

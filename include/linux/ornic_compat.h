@@ -148,6 +148,13 @@ static inline struct ib_udata *iw_ornic_cq_udata(struct ib_udata *attrs)
 }
 #endif
 
+/* Users' CQs have an operation of their own in 7.x, and no fallback to create_cq. */
+#ifdef ORNIC_HAVE_CREATE_USER_CQ
+#define IW_ORNIC_CREATE_USER_CQ	.create_user_cq = iw_ornic_create_cq,
+#else
+#define IW_ORNIC_CREATE_USER_CQ
+#endif
+
 struct ib_mr *iw_ornic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova,
 				   int access, struct ib_udata *udata);
 

@@ -20,6 +20,7 @@ static const struct ib_device_ops iw_ornic_ops = {
 	.alloc_ucontext = iw_ornic_alloc_ucontext,
 	.create_cq = iw_ornic_create_cq,
 	.create_qp = iw_ornic_create_qp,
+	IW_ORNIC_CREATE_USER_CQ
 	.dealloc_pd = iw_ornic_dealloc_pd,
 	.dealloc_ucontext = iw_ornic_dealloc_ucontext,
 	.dereg_mr = iw_ornic_dereg_mr,

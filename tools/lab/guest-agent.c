@@ -184,12 +184,30 @@ static int pass_output(int port, int output, pid_t pid)
 	return status;
 }
 
+/*
+ * The kernel is told of the host end by another queue than that of its bytes, so maybe after them:
+ * until then the port looks as if it had gone already, and the command would never be answered.
+ */
+static void await_host(int port)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		struct pollfd fd = {.fd = port, .events = POLLOUT};
+
+		if (poll(&fd, 1, 0) < 0 || !(fd.revents & POLLHUP))
+			return;
+		usleep(2000);
+	}
+}
+
 static void run_command(int port, const char *name, const char *command)
 {
 	int output = -1;
 	int32_t code = 127;
 	pid_t pid;
 
+	await_host(port);
 	if (!write_all(port, name, NAME_LEN))
 		return;
 	pid = start(command, &output);

@@ -219,8 +219,8 @@ void ornic_pbl_free(struct ornic_pbl *pbl);
 
 /*
  * Next hops. A next hop follows its neighbour and its device's MTU by itself (netevents,
- * notifiers), live connections with
- * it. One that is not resolved yet is legal: the device holds transmissions until it is.
+ * notifiers), live connections with it; they follow their routes to another next hop, too. One that
+ * is not resolved yet is legal: what is sent waits until it is.
  */
 
 /**
@@ -342,8 +342,8 @@ struct ornic_tcp_params {
 int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *local,
 		    const struct sockaddr_storage *remote, struct ornic_nexthop *nh,
 		    const struct ornic_tcp_params *params);
-int ornic_conn_accept(struct ornic_conn *conn, u32 syn_id, struct ornic_nexthop *nh,
-		      const struct ornic_tcp_params *params);
+int ornic_conn_accept(struct ornic_conn *conn, const struct ornic_syn *syn,
+		      struct ornic_nexthop *nh, const struct ornic_tcp_params *params);
 int ornic_syn_refuse(struct ornic_core *core, u32 syn_id, enum ornic_refuse how);
 int ornic_conn_send(struct ornic_conn *conn, const void *data, u32 len);
 int ornic_conn_rx_done(struct ornic_conn *conn, u64 offset);

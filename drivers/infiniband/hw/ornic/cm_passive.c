@@ -42,7 +42,7 @@ static bool child_l_begin(struct iw_ornic_ep *ep, const struct ornic_syn *syn)
 	ep->conn = conn;
 	ep_get(ep);
 	ep_tcp_params(ep, &params);
-	if (ornic_conn_accept(conn, syn->syn_id, ep->nh, &params))
+	if (ornic_conn_accept(conn, syn, ep->nh, &params))
 		return false;
 	ep->state = EP_SYN_RCVD;
 	return true;

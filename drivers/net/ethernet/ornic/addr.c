@@ -223,11 +223,19 @@ struct dst_entry *ornic_route_dst(struct net *net, const struct sockaddr_storage
 	return ornic_route6(net, local, remote);
 }
 
-/* Take device and neighbour of a route that was found. */
+static u32 ornic_dst_cookie(const struct dst_entry *dst, sa_family_t family)
+{
+	if (family == AF_INET6)
+		return rt6_get_cookie(container_of(dst, const struct rt6_info, dst));
+	return 0;
+}
+
+/* Take device and neighbour of a route that was found; its reference is taken over on success. */
 static int ornic_route_take(struct ornic_core *core, struct dst_entry *dst,
 			    const struct sockaddr_storage *remote, struct ornic_route *route)
 {
 	const void *daddr;
+	u32 mtu;
 
 	if (!ornic_is_port_dev(core, dst->dev))
 		return -ENETUNREACH;
@@ -244,7 +252,25 @@ static int ornic_route_take(struct ornic_core *core, struct dst_entry *dst,
 	/* The neighbour's device is the route's; both stay as long as the references. */
 	route->dev = route->neigh->dev;
 	dev_hold(route->dev);
+	mtu = dst_mtu(dst);
+	route->mtu = mtu < READ_ONCE(route->dev->mtu) ? mtu : 0;
+	route->cookie = ornic_dst_cookie(dst, remote->ss_family);
+	route->dst = dst;
 	return 0;
+}
+
+/**
+ * ornic_route_put() - give back what a route holds
+ * @route: of ornic_route_lookup()
+ *
+ * Context: Any context.
+ */
+void ornic_route_put(struct ornic_route *route)
+{
+	if (route->neigh)
+		neigh_release(route->neigh);
+	dev_put(route->dev);
+	dst_release(route->dst);
 }
 
 /**
@@ -257,7 +283,8 @@ static int ornic_route_take(struct ornic_core *core, struct dst_entry *dst,
  * @route: filled on success, with references
  *
  * Context: Process context.
- * Return: 0, -EAFNOSUPPORT, -EADDRNOTAVAIL, -ENETUNREACH, -EHOSTUNREACH, -ENOMEM
+ * Return: 0; -EAFNOSUPPORT, -EADDRNOTAVAIL, -ENETUNREACH (also when the route leads through another
+ *         network device), -EHOSTUNREACH, -ENOMEM
  */
 int ornic_route_lookup(struct ornic_core *core, struct net *net,
 		       const struct sockaddr_storage *local,
@@ -276,14 +303,16 @@ int ornic_route_lookup(struct ornic_core *core, struct net *net,
 		return -EADDRNOTAVAIL;
 	dev_put(local_dev);
 
-	route->neigh = NULL;
+	*route = (struct ornic_route){ .way = ORNIC_WAY_LOOP };
 	route->dev = ornic_addr_dev(core, net, remote);
 	if (route->dev)
 		return 0;
+	route->way = ORNIC_WAY_NEIGH;
 	dst = ornic_route_dst(net, local, remote, tos);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst) == -EINVAL ? -EADDRNOTAVAIL : PTR_ERR(dst);
 	rc = ornic_route_take(core, dst, remote, route);
-	dst_release(dst);
+	if (rc)
+		dst_release(dst);
 	return rc;
 }

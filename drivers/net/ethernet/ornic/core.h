@@ -9,6 +9,7 @@
 #include <linux/if_ether.h>
 #include <linux/io.h>
 #include <linux/mutex.h>
+#include <linux/netfilter.h>
 #include <linux/notifier.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
@@ -244,6 +245,11 @@ struct ornic_net;
  * @nh_listening: the notifiers are registered
  * @netdev_nb: netdev notifier
  * @netevent_nb: neighbour notifier
+ * @fib_nb: notifier of routes
+ * @icmp_hook: sees ICMP redirects
+ * @routes_work: registers @fib_nb and @icmp_hook
+ * @routes_net: namespace where both are registered: that of the port's network device, no
+ *   reference; under RTNL
  * @policy: devlink parameters
  * @policy_lock: @policy
  */
@@ -297,10 +303,16 @@ struct ornic_dev {
 	spinlock_t nh_spin; /* nh_list for atomic notifiers */
 	struct ida nh_ida;
 	struct work_struct nh_work;
-	struct work_struct reroute_work;
+	struct delayed_work reroute_work;
 	bool nh_listening;
 	struct notifier_block netdev_nb;
 	struct notifier_block netevent_nb;
+	struct notifier_block fib_nb;
+#ifdef CONFIG_NETFILTER
+	struct nf_hook_ops icmp_hook;
+#endif
+	struct work_struct routes_work;
+	struct net *routes_net;
 
 	struct ornic_policy policy;
 	struct mutex policy_lock; /* policy */
@@ -395,8 +407,11 @@ void ornic_tcp_event(struct ornic_dev *od, const struct ornic_teqe *teqe, const 
 void ornic_tcp_round_begin(struct ornic_dev *od);
 void ornic_tcp_round_end(struct ornic_dev *od, bool empty);
 void ornic_tcp_stopped(struct ornic_dev *od);
-void ornic_tcp_reroute(struct ornic_dev *od, const struct ornic_nexthop *nh);
+void ornic_tcp_reroute(struct ornic_dev *od);
 void ornic_tcp_reroute_work(struct work_struct *work);
+bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_in *local,
+		   const struct sockaddr_in *remote);
+void ornic_tcp_dev_gone(struct ornic_dev *od, const struct net_device *dev);
 struct ornic_rest *ornic_ids_get(struct ornic_ids *ids);
 void ornic_ids_free(struct ornic_ids *ids, struct ornic_rest *rest);
 void ornic_ids_rest(struct ornic_dev *od, struct ornic_ids *ids, struct ornic_rest *rest);
@@ -412,6 +427,31 @@ bool ornic_filter_syn(struct ornic_core *core, const struct ornic_syn *syn,
 int ornic_filter_open(struct ornic_nexthop *nh, const struct sockaddr_storage *local,
 		      const struct sockaddr_storage *remote, const struct ornic_tcp_params *params);
 
+enum ornic_way {
+	ORNIC_WAY_NEIGH,	/* to a neighbour */
+	ORNIC_WAY_LOOP,		/* the remote address is one of the port's own */
+	ORNIC_WAY_NONE,		/* nowhere at present */
+};
+
+/**
+ * struct ornic_route - where a connection's frames go; made by ornic_route_lookup(), ended by
+ * ornic_route_put()
+ * @way: kind
+ * @dev: the port's network device or a VLAN on it, with a reference
+ * @neigh: neighbour with a reference, or NULL
+ * @mtu: MTU of the route if it is smaller than the device's, else 0
+ * @dst: the route itself with a reference, or NULL
+ * @cookie: for dst_check()
+ */
+struct ornic_route {
+	enum ornic_way way;
+	struct net_device *dev;
+	struct neighbour *neigh;
+	u32 mtu;
+	struct dst_entry *dst;
+	u32 cookie;
+};
+
 /* nexthop.c */
 void ornic_nexthop_init(struct ornic_dev *od);
 int ornic_nexthop_listen(struct ornic_dev *od);
@@ -420,23 +460,18 @@ void ornic_nexthop_restore(struct ornic_dev *od);
 void ornic_nexthop_watch(struct ornic_dev *od);
 struct ornic_nexthop *ornic_nexthop_hold(struct ornic_nexthop *nh);
 u32 ornic_nexthop_index(const struct ornic_nexthop *nh);
+struct ornic_nexthop *ornic_nexthop_of(struct ornic_dev *od, const struct ornic_route *route);
+struct ornic_nexthop *ornic_nexthop_none(struct ornic_nexthop *nh);
 struct net_device *ornic_nexthop_dev(struct ornic_nexthop *nh);
-struct ornic_nexthop *ornic_nexthop_again(struct ornic_nexthop *nh,
-					  const struct sockaddr_storage *local,
-					  const struct sockaddr_storage *remote, u8 tos);
+
+/* routes.c */
+void ornic_routes_init(struct ornic_dev *od);
+void ornic_routes_exit(struct ornic_dev *od);
+void ornic_routes_enter(struct ornic_dev *od);
+void ornic_routes_leave(struct ornic_dev *od);
 
 /* addr.c */
-
-/**
- * struct ornic_route - where a connection's frames go
- * @dev: the port's network device or a VLAN on it, with a reference
- * @neigh: neighbour with a reference; NULL: the remote address is one of the port's own
- */
-struct ornic_route {
-	struct net_device *dev;
-	struct neighbour *neigh;
-};
-
+void ornic_route_put(struct ornic_route *route);
 struct dst_entry *ornic_route_dst(struct net *net, const struct sockaddr_storage *local,
 				  const struct sockaddr_storage *remote, u8 tos);
 int ornic_route_lookup(struct ornic_core *core, struct net *net,

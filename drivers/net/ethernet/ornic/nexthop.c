@@ -29,7 +29,8 @@
  * @neigh: neighbour; NULL in a loop entry or once @dev is gone
  * @tbl: neighbour table
  * @key: neighbour's address, to find it again when the kernel has thrown it away
- * @loop: entry for the port's own addresses
+ * @way: to a neighbour, to the port itself, or nowhere
+ * @mtu: MTU of the routes that lead here, when it is smaller than the device's, else 0
  * @dirty: not written to the device since the last event; set from atomic context
  * @known: @told is what the device has
  * @told: last command
@@ -44,7 +45,8 @@ struct ornic_nexthop {
 	struct neighbour *neigh;
 	struct neigh_table *tbl;
 	u8 key[ORNIC_NH_KEY_LEN];
-	bool loop;
+	enum ornic_way way;
+	u32 mtu;
 	bool dirty;
 	bool known;
 	struct ornic_cmd_set_nexthop told;
@@ -52,31 +54,41 @@ struct ornic_nexthop {
 
 /* --- writing entries to the device ---------------------------------------------------------- */
 
-/* The neighbour's address, or false when it has none at present. */
-static bool ornic_nh_resolved(struct ornic_nexthop *nh, u8 *dmac)
+/* The neighbour's address, and flags that tell when it has none at present. */
+static u16 ornic_nh_resolve(struct ornic_nexthop *nh, u8 *dmac)
 {
-	bool valid;
+	u8 ha[ETH_ALEN];
+	bool dead;
+	u8 state;
 
 	if (!nh->neigh)
-		return false;
+		return ORNIC_NHF_DEAD;
 	read_lock_bh(&nh->neigh->lock);
-	valid = (nh->neigh->nud_state & NUD_VALID) && !nh->neigh->dead;
-	ether_addr_copy(dmac, nh->neigh->ha);
+	state = nh->neigh->nud_state;
+	dead = nh->neigh->dead;
+	ether_addr_copy(ha, nh->neigh->ha);
 	read_unlock_bh(&nh->neigh->lock);
-	return valid && is_valid_ether_addr(dmac);
+	if (!dead && (state & NUD_VALID) && is_valid_ether_addr(ha)) {
+		ether_addr_copy(dmac, ha);
+		return 0;
+	}
+	return ORNIC_NHF_DEAD | (!dead && (state & NUD_FAILED) ? ORNIC_NHF_FAILED : 0);
 }
 
 static u16 ornic_nh_mtu(struct ornic_nexthop *nh)
 {
 	u32 min = nh->tbl && nh->tbl->family == AF_INET6 ? IPV6_MIN_MTU : ETH_MIN_MTU;
 
-	return clamp_t(u32, READ_ONCE(nh->dev->mtu), min, nh->od->core.limits.max_mtu);
+	u32 mtu = READ_ONCE(nh->dev->mtu);
+
+	if (nh->mtu)
+		mtu = min(mtu, nh->mtu);
+	return clamp_t(u32, mtu, min, nh->od->core.limits.max_mtu);
 }
 
 static void ornic_nh_fill(struct ornic_nexthop *nh, struct ornic_cmd_set_nexthop *cmd)
 {
 	u16 flags = 0;
-	u8 dmac[ETH_ALEN];
 
 	*cmd = nh->told;
 	cmd->hdr.opcode = cpu_to_le16(ORNIC_CMD_SET_NEXTHOP);
@@ -91,13 +103,11 @@ static void ornic_nh_fill(struct ornic_nexthop *nh, struct ornic_cmd_set_nexthop
 	}
 	if (cmd->vlan_tci)
 		flags |= ORNIC_NHF_VLAN;
-	if (nh->loop && nh->dev) {
+	if (nh->way == ORNIC_WAY_LOOP && nh->dev) {
 		flags |= ORNIC_NHF_LOOP;
 		ether_addr_copy(cmd->dmac, nh->dev->dev_addr);
-	} else if (ornic_nh_resolved(nh, dmac)) {
-		ether_addr_copy(cmd->dmac, dmac);
 	} else {
-		flags |= ORNIC_NHF_DEAD;
+		flags |= ornic_nh_resolve(nh, cmd->dmac);
 	}
 	cmd->flags = cpu_to_le16(flags);
 }
@@ -136,6 +146,7 @@ static void ornic_nh_renew(struct ornic_nexthop *nh)
 	spin_unlock_bh(&nh->od->nh_spin);
 	neigh_release(old);
 	WRITE_ONCE(nh->dirty, true);
+	neigh_event_send(neigh, NULL);
 }
 
 /* Keep the neighbour alive as a sender would: resolve a missing one, have a stale one confirmed. */
@@ -157,15 +168,18 @@ static void ornic_nh_work(struct work_struct *work)
 	list_for_each_entry(nh, &od->nh_list, node) {
 		if (!READ_ONCE(nh->dirty))
 			continue;
-		ornic_nh_probe(nh);
+		/* Not probed: that a neighbour failed is told before it is looked for again. */
+		ornic_nh_renew(nh);
 		ornic_nh_write(nh);
 	}
 	mutex_unlock(&od->nh_lock);
 }
 
 /**
- * ornic_nexthop_watch() - resolve what is not resolved, confirm what is stale
+ * ornic_nexthop_watch() - resolve what is not resolved, confirm what is stale, look at the routes
  * @od: the function
+ *
+ * Routes change without a notification, too: ICMP redirects, path MTUs and their end.
  *
  * Context: Process context, every two seconds.
  */
@@ -179,6 +193,7 @@ void ornic_nexthop_watch(struct ornic_dev *od)
 		ornic_nh_write(nh);
 	}
 	mutex_unlock(&od->nh_lock);
+	ornic_tcp_reroute(od);
 }
 
 /**
@@ -206,8 +221,8 @@ static struct ornic_nexthop *ornic_nh_find(struct ornic_dev *od, const struct or
 	struct ornic_nexthop *nh;
 
 	list_for_each_entry(nh, &od->nh_list, node)
-		if (nh->dev == route->dev && nh->neigh == route->neigh &&
-		    nh->loop == !route->neigh)
+		if (nh->way == route->way && nh->dev == route->dev && nh->neigh == route->neigh &&
+		    nh->mtu == route->mtu)
 			return nh;
 	return NULL;
 }
@@ -233,7 +248,7 @@ static void ornic_nh_free(struct ornic_nexthop *nh)
 	kfree(nh);
 }
 
-/* Takes the route's neighbour reference; its device reference stays with the caller. */
+/* Takes references of its own. */
 static struct ornic_nexthop *ornic_nh_create(struct ornic_dev *od, const struct ornic_route *route)
 {
 	u32 max = le32_to_cpu(od->attr.max_nexthop) - 1;
@@ -253,7 +268,8 @@ static struct ornic_nexthop *ornic_nh_create(struct ornic_dev *od, const struct 
 	nh->refs = 1;
 	nh->dev = route->dev;
 	netdev_hold(nh->dev, &nh->dev_tracker, GFP_KERNEL);
-	nh->loop = !route->neigh;
+	nh->way = route->way;
+	nh->mtu = route->mtu;
 	if (route->neigh) {
 		nh->neigh = neigh_clone(route->neigh);
 		nh->tbl = nh->neigh->tbl;
@@ -286,11 +302,63 @@ static struct ornic_nexthop *ornic_nh_add(struct ornic_dev *od, const struct orn
 	return ERR_PTR(rc);
 }
 
+/**
+ * ornic_nexthop_of() - the entry for a route
+ * @od: the function
+ * @route: route
+ *
+ * Context: Process context, sleeps.
+ * Return: the next hop with a reference, or ERR_PTR: -ENETUNREACH: the network device is being
+ *         unregistered; -ENOSPC, -ENOMEM, or as ornic_cmd_exec()
+ */
+struct ornic_nexthop *ornic_nexthop_of(struct ornic_dev *od, const struct ornic_route *route)
+{
+	struct ornic_nexthop *nh;
+
+	mutex_lock(&od->nh_lock);
+	nh = ornic_nh_find(od, route);
+	if (nh) {
+		nh->refs++;
+		ornic_nh_probe(nh);
+		ornic_nh_write(nh);
+	} else if (route->dev->reg_state == NETREG_REGISTERED) {
+		nh = ornic_nh_add(od, route);
+	} else {
+		nh = ERR_PTR(-ENETUNREACH);
+	}
+	mutex_unlock(&od->nh_lock);
+	return nh;
+}
+
+/**
+ * ornic_nexthop_none() - the entry for connections over a next hop that lead nowhere at present
+ * @nh: their next hop until now
+ *
+ * Nothing is sent over it; MTU and network device stay, so that connections are cut no smaller than
+ * they must be, and end when the device goes.
+ *
+ * Context: Process context, sleeps.
+ * Return: as ornic_nexthop_of()
+ */
+struct ornic_nexthop *ornic_nexthop_none(struct ornic_nexthop *nh)
+{
+	struct ornic_route route = {
+		.way = ORNIC_WAY_NONE,
+		.dev = ornic_nexthop_dev(nh),
+		.mtu = nh->mtu,
+	};
+	struct ornic_nexthop *none = ERR_PTR(-ENETUNREACH);
+
+	if (route.dev)
+		none = ornic_nexthop_of(nh->od, &route);
+	ornic_route_put(&route);
+	return none;
+}
+
 struct ornic_nexthop *ornic_nexthop_get(struct ornic_core *core, struct net *net,
 					const struct sockaddr_storage *local,
 					const struct sockaddr_storage *remote, u8 tos)
 {
-	struct ornic_dev *od = ornic_dev_of(core);
 	struct ornic_route route;
 	struct ornic_nexthop *nh;
 	int rc;
@@ -300,22 +368,8 @@ struct ornic_nexthop *ornic_nexthop_get(struct ornic_core *core, struct net *net
 	rc = ornic_route_lookup(core, net, local, remote, tos, &route);
 	if (rc)
 		return ERR_PTR(rc);
-
-	mutex_lock(&od->nh_lock);
-	nh = ornic_nh_find(od, &route);
-	if (nh) {
-		nh->refs++;
-		ornic_nh_probe(nh);
-	} else if (route.dev->reg_state == NETREG_REGISTERED) {
-		nh = ornic_nh_add(od, &route);
-	} else {
-		nh = ERR_PTR(-ENETUNREACH);
-	}
-	mutex_unlock(&od->nh_lock);
-
-	if (route.neigh)
-		neigh_release(route.neigh);
-	dev_put(route.dev);
+	nh = ornic_nexthop_of(ornic_dev_of(core), &route);
+	ornic_route_put(&route);
 	return nh;
 }
 EXPORT_SYMBOL_GPL(ornic_nexthop_get);
@@ -396,37 +450,9 @@ struct net_device *ornic_nexthop_dev(struct ornic_nexthop *nh)
 	return dev;
 }
 
-/**
- * ornic_nexthop_again() - look the route up anew, in the namespace where the present next hop is
- * @nh: present next hop
- * @local: local address
- * @remote: remote address
- * @tos: IP type of service
- *
- * Context: Process context, sleeps.
- * Return: as ornic_nexthop_get(); may be @nh itself, with another reference
- */
-struct ornic_nexthop *ornic_nexthop_again(struct ornic_nexthop *nh,
-					  const struct sockaddr_storage *local,
-					  const struct sockaddr_storage *remote, u8 tos)
-{
-	struct ornic_nexthop *new;
-	struct net *net = NULL;
-
-	mutex_lock(&nh->od->nh_lock);
-	if (nh->dev)
-		net = get_net(dev_net(nh->dev));
-	mutex_unlock(&nh->od->nh_lock);
-	if (!net)
-		return ERR_PTR(-ENETUNREACH);
-	new = ornic_nexthop_get(&nh->od->core, net, local, remote, tos);
-	put_net(net);
-	return new;
-}
-
 /* --- events --------------------------------------------------------------------------------- */
 
-static void ornic_nh_neigh_event(struct ornic_dev *od, struct neighbour *neigh, bool redirect)
+static void ornic_nh_neigh_event(struct ornic_dev *od, struct neighbour *neigh)
 {
 	struct ornic_nexthop *nh;
 
@@ -436,8 +462,6 @@ static void ornic_nh_neigh_event(struct ornic_dev *od, struct neighbour *neigh, 
 			continue;
 		WRITE_ONCE(nh->dirty, true);
 		queue_work(system_wq, &od->nh_work);
-		if (redirect)
-			ornic_tcp_reroute(od, nh);
 	}
 	spin_unlock_bh(&od->nh_spin);
 }
@@ -445,15 +469,13 @@ static void ornic_nh_neigh_event(struct ornic_dev *od, struct neighbour *neigh, 
 static int ornic_netevent(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct ornic_dev *od = container_of(nb, struct ornic_dev, netevent_nb);
-	struct netevent_redirect *redirect = arg;
 
 	switch (event) {
 	case NETEVENT_NEIGH_UPDATE:
-		ornic_nh_neigh_event(od, arg, false);
+		ornic_nh_neigh_event(od, arg);
 		break;
 	case NETEVENT_REDIRECT:
-		if (redirect->neigh)
-			ornic_nh_neigh_event(od, redirect->neigh, true);
+		ornic_tcp_reroute(od);
 		break;
 	}
 	return NOTIFY_DONE;
@@ -469,9 +491,10 @@ static void ornic_nh_dev_event(struct ornic_dev *od, struct net_device *dev)
 			WRITE_ONCE(nh->dirty, true);
 	mutex_unlock(&od->nh_lock);
 	queue_work(system_wq, &od->nh_work);
+	ornic_tcp_reroute(od);
 }
 
-/* The device goes, or changes namespace: its entries stay dead until their connections end. */
+/* The device goes, or changes namespace. Its entries stay, dead, until their last user is freed. */
 static void ornic_nh_dev_gone(struct ornic_dev *od, struct net_device *dev)
 {
 	struct ornic_nexthop *nh;
@@ -502,7 +525,14 @@ static int ornic_netdev_event(struct notifier_block *nb, unsigned long event, vo
 	case NETDEV_CHANGEADDR:
 		ornic_nh_dev_event(od, dev);
 		break;
+	case NETDEV_REGISTER:
+		if (dev == od->core.netdev)
+			ornic_routes_enter(od);
+		break;
 	case NETDEV_UNREGISTER:
+		if (dev == od->core.netdev)
+			ornic_routes_leave(od);
+		ornic_tcp_dev_gone(od, dev);
 		ornic_nh_dev_gone(od, dev);
 		if (dev != od->core.netdev)
 			ornic_listen_vlan_gone(od, dev);
@@ -524,7 +554,8 @@ void ornic_nexthop_init(struct ornic_dev *od)
 	spin_lock_init(&od->nh_spin);
 	ida_init(&od->nh_ida);
 	INIT_WORK(&od->nh_work, ornic_nh_work);
-	INIT_WORK(&od->reroute_work, ornic_tcp_reroute_work);
+	INIT_DELAYED_WORK(&od->reroute_work, ornic_tcp_reroute_work);
+	ornic_routes_init(od);
 }
 
 /**
@@ -565,8 +596,9 @@ void ornic_nexthop_exit(struct ornic_dev *od)
 		unregister_netevent_notifier(&od->netevent_nb);
 	}
 	od->nh_listening = false;
+	ornic_routes_exit(od);
 	cancel_work_sync(&od->nh_work);
-	cancel_work_sync(&od->reroute_work);
+	cancel_delayed_work_sync(&od->reroute_work);
 	WARN_ON(!list_empty(&od->nh_list));
 	ida_destroy(&od->nh_ida);
 }

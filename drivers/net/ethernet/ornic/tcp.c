@@ -10,8 +10,12 @@
 #include <linux/pci.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <net/dst.h>
+#include <net/net_namespace.h>
 
 #include "core.h"
+
+#define ORNIC_REROUTE_DELAY	(HZ / 50)	/* for changes that come in numbers */
 
 /**
  * struct ornic_conn - connection
@@ -23,8 +27,10 @@
  * @lock: all below, and UPDATE_CONN
  * @in_device: OPEN or ACCEPT succeeded
  * @freed: ornic_conn_free() was called
- * @reroute: the route is to be looked up again; set from atomic context
  * @nh: next hop
+ * @net: network namespace, where the route is looked up
+ * @dst: route that led to @nh, or NULL
+ * @cookie: for dst_check()
  * @local: local address
  * @remote: remote address
  * @dscp: DSCP
@@ -38,8 +44,10 @@ struct ornic_conn {
 	struct mutex lock; /* all below, and UPDATE_CONN */
 	bool in_device;
 	bool freed;
-	bool reroute;
 	struct ornic_nexthop *nh;
+	struct net *net;
+	struct dst_entry *dst;
+	u32 cookie;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 	u8 dscp;
@@ -344,6 +352,9 @@ static void ornic_conn_release(struct kref *ref)
 {
 	struct ornic_conn *conn = container_of(ref, struct ornic_conn, ref);
 
+	dst_release(conn->dst);
+	if (conn->net)
+		put_net(conn->net);
 	mutex_destroy(&conn->lock);
 	kfree(conn);
 }
@@ -375,8 +386,16 @@ static int ornic_conn_exec(struct ornic_conn *conn, void *cmd, const void *data,
 /* OPEN or ACCEPT, which makes the connection known to the device. */
 static int ornic_conn_enter(struct ornic_conn *conn, void *cmd, struct ornic_nexthop *nh)
 {
+	struct net_device *dev = ornic_nexthop_dev(nh);
+	struct net *net;
 	int rc;
 
+	if (!dev)
+		return -ENETUNREACH;
+	net = maybe_get_net(dev_net(dev));
+	dev_put(dev);
+	if (!net)
+		return -ENETUNREACH;
 	ornic_nexthop_hold(nh);
 	mutex_lock(&conn->lock);
 	rc = -EISCONN;
@@ -384,11 +403,14 @@ static int ornic_conn_enter(struct ornic_conn *conn, void *cmd, struct ornic_nex
 		rc = ornic_cmd_exec(&conn->od->core, cmd, NULL);
 	if (!rc) {
 		conn->in_device = true;
-		conn->nh = nh;
+		conn->net = net;
+		WRITE_ONCE(conn->nh, nh);
 	}
 	mutex_unlock(&conn->lock);
-	if (rc)
+	if (rc) {
+		put_net(net);
 		ornic_nexthop_put(nh);
+	}
 	return rc;
 }
 
@@ -402,8 +424,8 @@ static int ornic_conn_enter(struct ornic_conn *conn, void *cmd, struct ornic_nex
  *
  * Context: Process context, sleeps.
  * Return: 0: ESTABLISHED or a terminal event follows; -ECONNREFUSED: the host's packet filter does
- *         not let the SYN out; -EAFNOSUPPORT, -EISCONN, -EADDRINUSE, as ornic_filter_open() or as
- *         ornic_cmd_exec()
+ *         not let the SYN out; -EAFNOSUPPORT, -EISCONN, -EADDRINUSE, -ENETUNREACH: the next hop's
+ *         network device is gone; as ornic_filter_open() or as ornic_cmd_exec()
  */
 int ornic_conn_open(struct ornic_conn *conn, const struct sockaddr_storage *local,
 		    const struct sockaddr_storage *remote, struct ornic_nexthop *nh,
@@ -433,25 +455,27 @@ EXPORT_SYMBOL_GPL(ornic_conn_open);
 /**
  * ornic_conn_accept() - answer a held SYN
  * @conn: new connection
- * @syn_id: of struct ornic_syn
+ * @syn: the SYN; its frame is not looked at
  * @nh: next hop; the connection takes its own reference
  * @params: options
  *
  * Context: Process context, sleeps.
- * Return: 0: ESTABLISHED or a terminal event follows; -ECONNRESET: the SYN is gone; -EISCONN, or as
- *         ornic_cmd_exec()
+ * Return: 0: ESTABLISHED or a terminal event follows; -ECONNRESET: the SYN is gone; -EISCONN,
+ *         -ENETUNREACH: the next hop's network device is gone; or as ornic_cmd_exec()
  */
-int ornic_conn_accept(struct ornic_conn *conn, u32 syn_id, struct ornic_nexthop *nh,
-		      const struct ornic_tcp_params *params)
+int ornic_conn_accept(struct ornic_conn *conn, const struct ornic_syn *syn,
+		      struct ornic_nexthop *nh, const struct ornic_tcp_params *params)
 {
 	struct ornic_cmd_accept cmd = {
 		.hdr.opcode = cpu_to_le16(ORNIC_CMD_ACCEPT),
-		.syn_id = cpu_to_le32(syn_id),
+		.syn_id = cpu_to_le32(syn->syn_id),
 		.conn_id = cpu_to_le32(conn->rest->id),
 		.nexthop = cpu_to_le32(ornic_nexthop_index(nh)),
 	};
 
 	ornic_conn_fill_opts(&cmd.opts, params);
+	conn->local = syn->local;
+	conn->remote = syn->remote;
 	conn->dscp = params->dscp;
 	return ornic_conn_enter(conn, &cmd, nh);
 }
@@ -709,7 +733,7 @@ void ornic_conn_free(struct ornic_conn *conn)
 	conn->freed = true;
 	in_device = conn->in_device;
 	nh = conn->nh;
-	conn->nh = NULL;
+	WRITE_ONCE(conn->nh, NULL);
 	mutex_unlock(&conn->lock);
 
 	xa_erase_bh(&od->conns, conn->rest->id);
@@ -728,39 +752,91 @@ EXPORT_SYMBOL_GPL(ornic_conn_free);
 /* --- route changes -------------------------------------------------------------------------- */
 
 /**
- * ornic_tcp_reroute() - have the connections over a next hop look for their route again
+ * ornic_tcp_reroute() - have live connections look for their route again, soon
  * @od: the function
- * @nh: next hop; only compared
  *
- * Context: Bottom halves off; atomic.
+ * Context: Any context.
  */
-void ornic_tcp_reroute(struct ornic_dev *od, const struct ornic_nexthop *nh)
+void ornic_tcp_reroute(struct ornic_dev *od)
 {
-	struct ornic_conn *conn;
-	unsigned long id;
-
-	xa_lock_bh(&od->conns);
-	xa_for_each(&od->conns, id, conn)
-		if (READ_ONCE(conn->nh) == nh)
-			WRITE_ONCE(conn->reroute, true);
-	xa_unlock_bh(&od->conns);
-	queue_work(system_wq, &od->reroute_work);
+	queue_delayed_work(system_wq, &od->reroute_work, ORNIC_REROUTE_DELAY);
 }
 
+/* Is the route still the one that a look-up would give? Under conn->lock. */
+static bool ornic_conn_route_good(struct ornic_conn *conn)
+{
+	bool good;
+
+	rcu_read_lock();
+	good = conn->dst && dst_check(conn->dst, conn->cookie);
+	rcu_read_unlock();
+	return good;
+}
+
+/* The connection's next hop now; its route is kept to be checked. Under conn->lock. */
+static struct ornic_nexthop *ornic_conn_find_way(struct ornic_conn *conn)
+{
+	struct ornic_dev *od = conn->od;
+	struct ornic_nexthop *nh;
+	struct ornic_route route;
+	int rc;
+
+	dst_release(conn->dst);
+	conn->dst = NULL;
+	rc = ornic_route_lookup(&od->core, conn->net, &conn->local, &conn->remote, conn->dscp << 2,
+				&route);
+	if (rc == -ENOMEM)
+		return ERR_PTR(rc);
+	if (rc)
+		return ornic_nexthop_none(conn->nh);
+	nh = ornic_nexthop_of(od, &route);
+	if (!IS_ERR(nh)) {
+		swap(conn->dst, route.dst);
+		conn->cookie = route.cookie;
+	}
+	ornic_route_put(&route);
+	return nh;
+}
+
+/*
+ * Without a route, or with one that leads through another network device, a connection is held like
+ * one whose neighbour does not answer: it goes on when there is a way again, or times out. After an
+ * error it stays where it is until it is looked at the next time.
+ */
 static void ornic_conn_reroute(struct ornic_conn *conn)
 {
 	struct ornic_nexthop *nh = NULL;
+	int rc = 0;
 
 	mutex_lock(&conn->lock);
-	if (!conn->freed && conn->nh && conn->remote.ss_family) {
-		nh = ornic_nexthop_again(conn->nh, &conn->local, &conn->remote, conn->dscp << 2);
-		if (IS_ERR(nh))
-			nh = NULL;
-		else if (nh != conn->nh)
-			ornic_conn_do_update(conn, &nh, -1);
+	if (conn->freed || !conn->nh || ornic_conn_route_good(conn))
+		goto unlock;
+	nh = ornic_conn_find_way(conn);
+	if (IS_ERR(nh)) {
+		rc = PTR_ERR(nh);
+		nh = NULL;
+	} else if (nh != conn->nh) {
+		rc = ornic_conn_do_update(conn, &nh, -1);
 	}
+	if (rc && rc != -ECONNRESET)
+		dev_dbg(ornic_device(conn->od), "connection %u: no new next hop: %d\n",
+			conn->rest->id, rc);
+unlock:
 	mutex_unlock(&conn->lock);
 	ornic_nexthop_put(nh);
+}
+
+/* The next connection after @id, with a reference; NULL at the end. */
+static struct ornic_conn *ornic_conn_next(struct ornic_dev *od, unsigned long *id)
+{
+	struct ornic_conn *conn;
+
+	xa_lock_bh(&od->conns);
+	conn = xa_find_after(&od->conns, id, ULONG_MAX, XA_PRESENT);
+	if (conn)
+		kref_get(&conn->ref);
+	xa_unlock_bh(&od->conns);
+	return conn;
 }
 
 /**
@@ -771,20 +847,71 @@ static void ornic_conn_reroute(struct ornic_conn *conn)
  */
 void ornic_tcp_reroute_work(struct work_struct *work)
 {
-	struct ornic_dev *od = container_of(work, struct ornic_dev, reroute_work);
+	struct ornic_dev *od = container_of(to_delayed_work(work), struct ornic_dev, reroute_work);
 	struct ornic_conn *conn;
 	unsigned long id = 0;
 
-	for (;;) {
-		xa_lock_bh(&od->conns);
-		conn = xa_find_after(&od->conns, &id, ULONG_MAX, XA_PRESENT);
-		if (conn)
-			kref_get(&conn->ref);
-		xa_unlock_bh(&od->conns);
-		if (!conn)
-			return;
-		if (xchg(&conn->reroute, false))
-			ornic_conn_reroute(conn);
+	while ((conn = ornic_conn_next(od, &id))) {
+		ornic_conn_reroute(conn);
+		kref_put(&conn->ref, ornic_conn_release);
+	}
+}
+
+static bool ornic_same4(const struct sockaddr_storage *ss, const struct sockaddr_in *in)
+{
+	const struct sockaddr_in *in2 = (const struct sockaddr_in *)ss;
+
+	return in2->sin_family == AF_INET && in2->sin_addr.s_addr == in->sin_addr.s_addr &&
+	       in2->sin_port == in->sin_port;
+}
+
+/**
+ * ornic_tcp_has() - is there a connection between two addresses?
+ * @od: the function
+ * @local: local address and port
+ * @remote: remote address and port
+ *
+ * Context: Any context but hard interrupts.
+ * Return: true if so
+ */
+bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_in *local,
+		   const struct sockaddr_in *remote)
+{
+	struct ornic_conn *conn;
+	unsigned long id;
+	bool has = false;
+
+	xa_lock_bh(&od->conns);
+	xa_for_each(&od->conns, id, conn) {
+		has = READ_ONCE(conn->nh) && ornic_same4(&conn->local, local) &&
+		      ornic_same4(&conn->remote, remote);
+		if (has)
+			break;
+	}
+	xa_unlock_bh(&od->conns);
+	return has;
+}
+
+/**
+ * ornic_tcp_dev_gone() - abort the connections over a network device
+ * @od: the function
+ * @dev: device that is being unregistered or moved to another namespace
+ *
+ * Context: Process context, sleeps, RTNL held.
+ */
+void ornic_tcp_dev_gone(struct ornic_dev *od, const struct net_device *dev)
+{
+	struct ornic_conn *conn;
+	unsigned long id = 0;
+	struct net_device *on;
+
+	while ((conn = ornic_conn_next(od, &id))) {
+		mutex_lock(&conn->lock);
+		on = conn->nh ? ornic_nexthop_dev(conn->nh) : NULL;
+		mutex_unlock(&conn->lock);
+		dev_put(on);
+		if (on == dev)
+			ornic_conn_abort(conn);
 		kref_put(&conn->ref, ornic_conn_release);
 	}
 }

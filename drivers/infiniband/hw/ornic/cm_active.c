@@ -30,6 +30,17 @@ static int connect_check(struct iw_ornic_dev *dev, const struct iw_cm_id *cm_id,
 	return 0;
 }
 
+static int ep_find_nexthop(struct iw_ornic_ep *ep)
+{
+	struct ornic_nexthop *nh;
+
+	nh = ornic_nexthop_get(ep->dev->core, ep->net, &ep->local, &ep->remote, ep->tos);
+	if (IS_ERR_OR_NULL(nh))
+		return nh ? PTR_ERR(nh) : -ENETUNREACH;
+	ep->nh = nh;
+	return 0;
+}
+
 /* Begin a TCP connection. On error nothing was begun. */
 static int ep_l_open(struct iw_ornic_ep *ep)
 {
@@ -50,6 +61,7 @@ static int ep_l_open(struct iw_ornic_ep *ep)
 		ep_l_drop_conn(ep);
 		return ret;
 	}
+	ep_put_nexthop(ep);
 	ep->state = EP_OPENING;
 	return 0;
 }
@@ -58,7 +70,7 @@ static int ep_l_open(struct iw_ornic_ep *ep)
 static int ep_prepare_active(struct iw_ornic_ep *ep, const struct iw_cm_id *cm_id,
 			     const struct iw_cm_conn_param *param)
 {
-	struct ornic_nexthop *nh;
+	int ret;
 
 	if (param->private_data_len > mpa_max_pd(ep->mpa.rev))
 		return -EINVAL;
@@ -72,10 +84,9 @@ static int ep_prepare_active(struct iw_ornic_ep *ep, const struct iw_cm_id *cm_i
 	if (ep->pd_len)
 		memcpy(ep->pd, param->private_data, ep->pd_len);
 
-	nh = ornic_nexthop_get(ep->dev->core, ep->net, &ep->local, &ep->remote, ep->tos);
-	if (IS_ERR_OR_NULL(nh))
-		return nh ? PTR_ERR(nh) : -ENETUNREACH;
-	ep->nh = nh;
+	ret = ep_find_nexthop(ep);
+	if (ret)
+		return ret;
 	/* Connections may share the port with each other, but not with one of the host's. */
 	return cm_reserve_port(ep->net, &ep->local, 0, true, &ep->sock);
 }
@@ -223,8 +234,10 @@ static int ep_l_fall_back(struct iw_ornic_ep *ep)
 
 int ep_reopen(struct iw_ornic_ep *ep, const struct ep_arg *arg)
 {
-	int ret = ep_l_open(ep);
+	int ret = ep_find_nexthop(ep);
 
+	if (!ret)
+		ret = ep_l_open(ep);
 	return ret ? ep_l_fail_connect(ep, ret) : 0;
 }
 

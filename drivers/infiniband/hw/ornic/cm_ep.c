@@ -78,13 +78,22 @@ struct iw_ornic_ep *ep_alloc(struct iw_ornic_dev *dev, struct net *net)
 	return ep;
 }
 
+/*
+ * A connection that was begun has a reference of its own, and may move on to another next hop: this
+ * one is not to be kept alive. Process context, may sleep.
+ */
+void ep_put_nexthop(struct iw_ornic_ep *ep)
+{
+	ornic_nexthop_put(ep->nh);
+	ep->nh = NULL;
+}
+
 static void ep_free(struct kref *ref)
 {
 	struct iw_ornic_ep *ep = container_of(ref, struct iw_ornic_ep, ref);
 	struct iw_ornic_cm *cm = &ep->dev->cm;
 
-	if (ep->nh)
-		ornic_nexthop_put(ep->nh);
+	ep_put_nexthop(ep);
 	cm_release_port(ep->sock);
 	put_net(ep->net);
 	kfree(ep);

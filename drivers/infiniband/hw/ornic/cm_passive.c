@@ -44,6 +44,7 @@ static bool child_l_begin(struct iw_ornic_ep *ep, const struct ornic_syn *syn)
 	ep_tcp_params(ep, &params);
 	if (ornic_conn_accept(conn, syn, ep->nh, &params))
 		return false;
+	ep_put_nexthop(ep);
 	ep->state = EP_SYN_RCVD;
 	return true;
 }

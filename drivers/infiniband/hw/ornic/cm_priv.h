@@ -123,7 +123,7 @@ struct iw_ornic_upcall {
  * @timer: ends waiting
  * @timer_on: @timer counts; one that is not wanted any more may still fire
  * @timer_at: when, in jiffies
- * @nh: next hop
+ * @nh: next hop, until a connection was begun
  * @net: network namespace of @local
  * @sock: reserves the local port in the host's stack; may be NULL
  * @local: this end
@@ -283,6 +283,7 @@ struct iw_ornic_ep *ep_find_any(struct iw_ornic_dev *dev);
 void ep_get(struct iw_ornic_ep *ep);
 void ep_put(struct iw_ornic_ep *ep);
 void ep_unlock(struct iw_ornic_ep *ep);
+void ep_put_nexthop(struct iw_ornic_ep *ep);
 void *ep_provider_data(const struct iw_ornic_ep *ep);
 void ep_l_timer(struct iw_ornic_ep *ep, u32 ms);
 void ep_l_timer_stop(struct iw_ornic_ep *ep);

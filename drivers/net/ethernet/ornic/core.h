@@ -418,6 +418,7 @@ void ornic_ids_rest(struct ornic_dev *od, struct ornic_ids *ids, struct ornic_re
 void ornic_tcp_run_end(struct ornic_dev *od);
 void ornic_tcp_wait_idle(struct ornic_dev *od, void *object);
 void ornic_listen_event(struct ornic_dev *od, const struct ornic_teqe *teqe, const void *data);
+void ornic_listen_follow(struct ornic_dev *od);
 void ornic_listen_vlan_up(struct ornic_dev *od, struct net_device *dev);
 void ornic_listen_vlan_gone(struct ornic_dev *od, struct net_device *dev);
 

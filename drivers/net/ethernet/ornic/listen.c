@@ -4,7 +4,7 @@
  *
  * A listener of the device hears untagged frames or one VLAN. A wildcard listener of the RDMA
  * driver is therefore one for untagged frames and one for each VLAN on the port, which follow the
- * VLANs as they come and go.
+ * VLANs as they come and go; one on an address follows the address from one to the other.
  */
 
 #include <linux/if_vlan.h>
@@ -169,19 +169,62 @@ static int ornic_listen_any(struct ornic_listen *listen)
 	return rc;
 }
 
-static int ornic_listen_addr(struct ornic_listen *listen)
+/* The VLAN that the listener's address is on, 0: none; or -EADDRNOTAVAIL. */
+static int ornic_listen_addr_vlan(struct ornic_listen *listen)
 {
 	struct ornic_core *core = &listen->od->core;
 	struct net_device *dev;
-	u16 vlan = 0;
+	int vlan;
 
 	dev = ornic_addr_dev(core, dev_net(core->netdev), &listen->params.local);
 	if (!dev)
 		return -EADDRNOTAVAIL;
-	if (is_vlan_dev(dev))
-		vlan = vlan_dev_vlan_id(dev);
+	vlan = is_vlan_dev(dev) ? vlan_dev_vlan_id(dev) : 0;
 	dev_put(dev);
-	return ornic_listen_hw_add(listen, vlan);
+	return vlan;
+}
+
+static int ornic_listen_addr(struct ornic_listen *listen)
+{
+	int vlan = ornic_listen_addr_vlan(listen);
+
+	return vlan < 0 ? vlan : ornic_listen_hw_add(listen, vlan);
+}
+
+/* An address that was removed stays listened on: it may come back, there or elsewhere. */
+static void ornic_listen_follow_addr(struct ornic_listen *listen)
+{
+	struct ornic_listen_hw *hw, *next;
+	int vlan = ornic_listen_addr_vlan(listen);
+	int rc;
+
+	if (vlan < 0 || ornic_listen_has_vlan(listen, vlan))
+		return;
+	rc = ornic_listen_hw_add(listen, vlan);
+	if (rc) {
+		dev_warn_ratelimited(ornic_device(listen->od), "listener, VLAN %d: %d\n", vlan, rc);
+		return;
+	}
+	list_for_each_entry_safe(hw, next, &listen->hw, node)
+		if (hw->vlan != vlan)
+			ornic_listen_hw_del(hw);
+}
+
+/**
+ * ornic_listen_follow() - listeners on addresses go to the VLANs where the addresses are now
+ * @od: the function
+ *
+ * Context: Process context, sleeps.
+ */
+void ornic_listen_follow(struct ornic_dev *od)
+{
+	struct ornic_listen *listen;
+
+	mutex_lock(&od->listen_lock);
+	list_for_each_entry(listen, &od->listen_list, node)
+		if (ornic_alive(&od->core) && !ornic_addr_is_any(&listen->params.local))
+			ornic_listen_follow_addr(listen);
+	mutex_unlock(&od->listen_lock);
 }
 
 /**

@@ -851,6 +851,7 @@ void ornic_tcp_reroute_work(struct work_struct *work)
 	struct ornic_conn *conn;
 	unsigned long id = 0;
 
+	ornic_listen_follow(od);
 	while ((conn = ornic_conn_next(od, &id))) {
 		ornic_conn_reroute(conn);
 		kref_put(&conn->ref, ornic_conn_release);

@@ -135,8 +135,8 @@ static bool conn_alloc(struct tcp_conn *c)
 {
 	uint32_t chunks = 1;
 
-	c->ring = calloc(c->e->cfg.max_segs, sizeof(*c->ring));
-	c->ring_mask = c->e->cfg.max_segs - 1;
+	c->ring = calloc(RING_FIRST, sizeof(*c->ring));
+	c->ring_mask = RING_FIRST - 1;
 	/* one chunk more than the window, since the window starts anywhere in a chunk */
 	while (chunks << REASS_SHIFT < c->opts.rcv_wnd + REASS_CHUNK + (1u << MAX_WSCALE))
 		chunks <<= 1;
@@ -398,9 +398,33 @@ static bool can_queue(const struct tcp_conn *c)
 /* Descriptors left; one is kept for the FIN */
 static uint32_t ring_room(const struct tcp_conn *c)
 {
-	uint32_t used = c->tail - c->done;
+	uint32_t used = c->tail - c->done, max = c->e->cfg.max_segs - 1;
 
-	return c->ring_mask > used ? c->ring_mask - used : 0;
+	return max > used ? max - used : 0;
+}
+
+/*
+ * Make room for n descriptors, and one for the FIN. An idle connection has few: the ring grows with
+ * what is under way, up to what ring_room() allows. false: no memory; acknowledgements make room.
+ */
+static bool ring_fit(struct tcp_conn *c, uint32_t n)
+{
+	uint32_t need = c->tail - c->done + n + 1, size = c->ring_mask + 1;
+	struct seg *ring;
+
+	if (need <= size)
+		return true;
+	while (size < need)
+		size <<= 1;
+	ring = calloc(size, sizeof(*ring));
+	if (!ring)
+		return false;
+	for (uint32_t i = c->done; i != c->tail; i++)
+		ring[i & (size - 1)] = *seg_at(c, i);
+	free(c->ring);
+	c->ring = ring;
+	c->ring_mask = size - 1;
+	return true;
 }
 
 static uint32_t stream_queued(const struct tcp_conn *c)
@@ -472,7 +496,7 @@ static int send_locked(struct tcp_conn *c, const void *data, size_t len)
 		return -EMSGSIZE;
 	if (!len)
 		return 0;
-	if (len > tcp_send_room(c)) {
+	if (len > tcp_send_room(c) || !ring_fit(c, (uint32_t)(len - 1) / max_u32(c->emss, 1) + 1)) {
 		c->want_pull = true;
 		return -ENOBUFS;
 	}
@@ -508,7 +532,7 @@ static int send_record_locked(struct tcp_conn *c, const struct tcp_record *r, un
 	if (!r->len || r->len > 65535)
 		return -EINVAL;
 	/* the ring bounds descriptors; half the sequence space bounds bytes (RFC 7323 2.2) */
-	if (!ring_room(c) || c->q_end - c->snd_una > 1u << 30) {
+	if (!ring_room(c) || c->q_end - c->snd_una > 1u << 30 || !ring_fit(c, 1)) {
 		c->want_pull = true;
 		return -ENOBUFS;
 	}

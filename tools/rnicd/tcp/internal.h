@@ -57,6 +57,7 @@
 
 #define REASS_SHIFT	14u /* out-of-order memory comes in chunks of 16 KiB */
 #define REASS_CHUNK	(1u << REASS_SHIFT)
+#define RING_FIRST	16u /* descriptors of a new connection; at most cfg.max_segs */
 #define REASS_INTERVALS 64u
 
 #define GATHER_IOV     24u

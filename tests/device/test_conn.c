@@ -725,6 +725,77 @@ static void rdma_reset(void)
 	CHECK_EQ(drv_number(a.d, ORNIC_CMD_DESTROY_QP, END_QP), ORNIC_CMDS_NOT_FOUND);
 }
 
+#define IN_FLIGHT 200
+
+/* Connection @n of @a to @port of @b, up to a SYN in @b's hands. */
+static void knock(u32 n, u16 port)
+{
+	union drv_cmd open = drv_open_cmd(n, 0, a.host, (u16)(20000 + n), b.host, port);
+
+	drv_do(a.d, &open);
+}
+
+static void answer(u32 n)
+{
+	struct ornic_teqe e = drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_CONN_REQ, 0, NULL);
+	union drv_cmd accept = drv_accept_cmd(le32_to_cpu(e.syn_id), n, 0);
+
+	drv_do(b.d, &accept);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_ESTABLISHED, n, NULL);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_ESTABLISHED, n, NULL);
+}
+
+/* Half of those that are up close, as far as one end can; as many SYNs wait for an answer. */
+static void connections_in_flight(void)
+{
+	union drv_cmd listen = drv_listen_cmd(2, b.host, 81);
+	u32 n, first = 100;
+
+	listen.listen.backlog = cpu_to_le32(2 * IN_FLIGHT);
+	drv_do(b.d, &listen);
+	for (n = first; n < first + 2 * IN_FLIGHT; n++) {
+		knock(n, 81);
+		answer(n);
+	}
+	for (n = first; n < first + IN_FLIGHT; n++)
+		CHECK_EQ(drv_number(a.d, ORNIC_CMD_CLOSE, n), ORNIC_CMDS_OK);
+	for (n = first + 2 * IN_FLIGHT; n < first + 3 * IN_FLIGHT; n++)
+		knock(n, 81);
+}
+
+static void check_empty(const struct end *e)
+{
+	char *state = drv_ctl(e->d, "state");
+
+	CHECK(!strstr(state, "conn ") && !strstr(state, "qp "));
+	free(state);
+	CHECK_EQ(drv_stat(e->d, ORNIC_STAT_TCP_CURR_ESTAB), 0);
+}
+
+/* With connections that open, are held as SYNs, are up, close, and are in RDMA mode, both devices
+ * are reset: nothing is left, and all begins anew. */
+static void reset_in_flight(void)
+{
+	pair_start(&a, &b, 1500);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_SEND);
+	post_remote(&a, ORNIC_WR_WRITE, 0, 0, END_BUF_SIZE);
+	connections_in_flight();
+	drv_reset(b.d);
+	drv_enable(b.d);
+	check_empty(&b);
+	drv_reset(a.d);
+	drv_enable(a.d);
+	check_empty(&a);
+	a.d->next_vector = 0;
+	b.d->next_vector = 0;
+	end_init(&a, a.d, 1);
+	end_init(&b, b.d, 2);
+	drv_nexthop(a.d, 0, b.d->mac, 1500, 0);
+	drv_nexthop(b.d, 0, a.d->mac, 1500, 0);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_SEND);
+	CHECK_EQ(drv_stat(a.d, ORNIC_STAT_TCP_CURR_ESTAB), 1);
+}
+
 /* ---- IPv6 ---- */
 
 static const u8 global_net[15] = {0x20, 0x01, 0x0d, 0xb8}, link_net[15] = {0xfe, 0x80};
@@ -850,6 +921,7 @@ static const struct test tests[] = {
 	{"rdma_bad_stag", rdma_bad_stag},
 	{"rdma_dereg", rdma_dereg},
 	{"rdma_reset", rdma_reset},
+	{"reset_in_flight", reset_in_flight},
 	{"ipv6_rdma", ipv6_rdma},
 	{"ipv6_link_local", ipv6_link_local},
 	{"loop", loop},

@@ -233,21 +233,6 @@ def test_no_way(rig):
         moving.stands("through another device")
         do(rig, "ip route replace 10.9.0.2 via 10.0.0.251; ip link del other", "it is back")
         moving.moves("through our device")
-        do(rig, "ip addr del 10.0.0.1/24 dev $NETDEV1", "the local address is removed")
-        moving.stands("without its address")
-        do(rig, "ip addr add 10.0.0.1/24 dev $NETDEV1; ip route replace 10.9.0.2 via 10.0.0.251",
-           "the local address is added")
-        moving.sends("address back", lambda f: f.dst != GW1, f"go to {GW1}")
-        do(rig, "ip link set $NETDEV1 down", "the netdev goes down")
-        moving.stands("netdev down")
-        do(rig, f"""ip link set $NETDEV1 up
-           ip neigh replace 10.0.0.251 lladdr {GW1} dev $NETDEV1 nud permanent
-           ip route replace 10.9.0.2 via 10.0.0.251""", "the netdev comes up")
-        moving.sends("netdev up", lambda f: f.dst != GW1, f"go to {GW1}")
-        do(rig, "ip link set $NETDEV1 name renamed", "the netdev is renamed")
-        moving.moves("renamed")
-        do(rig, "ip link set renamed name $NETDEV1", "and back")
-        moving.moves("renamed back")
 
 
 def test_redirect(rig):

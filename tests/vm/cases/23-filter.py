@@ -6,6 +6,7 @@ wire is captured at the RNIC, so that what the device sends itself is seen too; 
 guest sees what the host's stack sends.
 """
 
+import ipaddress
 import json
 import struct
 import time
@@ -105,18 +106,27 @@ class Wire:
     def __exit__(self, *_):
         self.nic.control("pcap stop")
 
-    def flags(self, source):
-        """The flags of each TCP segment from an address, and "icmp" of an ICMP message."""
-        data, at, found = self.path.read_bytes(), 24, []
+    def _frames(self):
+        data, at = self.path.read_bytes(), 24
         while at + 16 <= len(data):
             length = struct.unpack_from("=I", data, at + 8)[0]
-            frame = data[at + 16:at + 16 + length]
+            yield data[at + 16:at + 16 + length]
             at += 16 + length
-            if frame[12:14] != b"\x08\x00" or frame[26:30] != bytes(map(int, source.split("."))):
-                continue
-            segment = frame[14 + (frame[14] & 15) * 4:]
-            found.append("icmp" if frame[23] == 1 else segment[13])
+
+    def flags(self, source):
+        """The flags of each TCP segment from an address, and "icmp" of an ICMP message."""
+        found, source = [], ipaddress.ip_address(source).packed
+        for frame in self._frames():
+            if frame[12:14] == b"\x08\x00" and frame[26:30] == source:
+                segment = frame[14 + (frame[14] & 15) * 4:]
+                found.append("icmp" if frame[23] == 1 else segment[13])
         return found
+
+    def flags6(self, source):
+        """The flags of each TCP segment from an IPv6 address."""
+        source = ipaddress.ip_address(source).packed
+        return [frame[54 + 13] for frame in self._frames()
+                if frame[12:14] == b"\x86\xdd" and frame[20] == 6 and frame[22:38] == source]
 
 
 class Dump:
@@ -145,13 +155,13 @@ class Dump:
 class Servers:
     """A server at each end, and SYNs that are given up soon."""
 
-    def __init__(self, rig):
-        self.rig = rig
+    def __init__(self, rig, listen=""):
+        self.rig, self.listen = rig, listen
 
     def __enter__(self):
         rig = self.rig
         rig.run(1, "sysctl -qw net.ipv4.tcp_syn_retries=1")
-        self.jobs = [rig.spawn(end, f"exec rping -s -P -p {PORT}", TIMEOUT * rig.slowness)
+        self.jobs = [rig.spawn(end, f"exec rping -s -P {self.listen} -p {PORT}", TIMEOUT * rig.slowness)
                      for end in (1, 2)]
         time.sleep(2 * rig.slowness)
         connects(rig, "without rules the server answers")
@@ -270,6 +280,38 @@ def test_own_address(rig):
             equal(packets(rig, 1), 1, "its counter")
         flush(rig, 1)
         connects(rig, "without rules again", **own)
+
+
+def test_ipv6(rig):
+    """The same with IPv6, in both roles and to the own address."""
+    there, own = {"address": "fd00::2"}, {"address": "fd00::1"}
+    for end in (1, 2):
+        succeeds(rig.run(end, f". /run/rig; ip addr add fd00::{end}/64 dev $NETDEV{end} nodad"),
+                 f"an IPv6 address at end {end}")
+    try:
+        with Servers(rig, "-a ::"):
+            connects(rig, "without rules", **there)
+            nft(rig, 1, "type filter hook output priority 0",
+                f"ip6 daddr fd00::2 ct state new tcp dport {PORT} counter drop")
+            refused(rig, "output rule", **there)
+            equal(packets(rig, 1), 1, "its counter")
+            nft(rig, 1, "type filter hook input priority 0",
+                f"iifname lo tcp dport {PORT} counter drop")
+            refused(rig, "input rule about the loopback device", **own)
+            flush(rig, 1)
+            with Wire(rig, 2) as wire:
+                nft(rig, 2, "type filter hook input priority 0",
+                    f"ip6 saddr fd00::1 tcp dport {PORT} counter reject with tcp reset")
+                refused(rig, "input rule", **there)
+                equal(packets(rig, 2), 1, "its counter")
+            equal(wire.flags6("fd00::2"), [RST | ACK], "TCP that leaves the RNIC")
+            nft(rig, 2, "type filter hook input priority 0", f"meta l4proto ipv6-icmp accept; "
+                f"ct state new tcp dport {PORT} counter accept", "drop")
+            connects(rig, "policy drop with an exception for new connections", **there)
+            equal(packets(rig, 2), 1, "its counter")
+    finally:
+        for end in (1, 2):
+            rig.run(end, f". /run/rig; ip addr del fd00::{end}/64 dev $NETDEV{end}")
 
 
 def test_port_space(rig):

@@ -5,8 +5,8 @@
  * One line: the event's name, its status, milliseconds since rdma_connect(). When a call fails:
  * its name, the errno, 0.
  */
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +33,16 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static struct sockaddr_in name(const char *address, const char *port)
+static struct sockaddr *name(const char *address, const char *port)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(atoi(port))};
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *info;
+	int rc = getaddrinfo(address, port, &hints, &info);
 
-	if (inet_pton(AF_INET, address, &in.sin_addr) != 1) {
-		fprintf(stderr, "%s: no address\n", address);
+	if (rc) {
+		fprintf(stderr, "%s %s: %s\n", address, port, gai_strerror(rc));
 		exit(2);
 	}
-	return in;
+	return info->ai_addr;
 }
 
 /* Every event but the one that is waited for ends the program. */
@@ -67,8 +68,8 @@ int main(int argc, char **argv)
 		.qp_type = IBV_QPT_RC,
 	};
 	struct rdma_conn_param param = {.responder_resources = 1, .initiator_depth = 1};
-	struct sockaddr_in to, from;
 	struct rdma_event_channel *channel;
+	struct sockaddr *to, *from;
 	struct rdma_cm_id *id;
 	long begin;
 
@@ -77,13 +78,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	to = name(argv[1], argv[2]);
-	if (argc == 5)
-		from = name(argv[3], argv[4]);
+	from = argc == 5 ? name(argv[3], argv[4]) : NULL;
 	channel = rdma_create_event_channel();
 	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
 		failed("rdma_create_id");
-	if (rdma_resolve_addr(id, argc == 5 ? (struct sockaddr *)&from : NULL,
-			      (struct sockaddr *)&to, 2000))
+	if (rdma_resolve_addr(id, from, to, 2000))
 		failed("rdma_resolve_addr");
 	await(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	if (rdma_resolve_route(id, 2000))

@@ -17,10 +17,14 @@
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/netfilter.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
 #include <net/route.h>
 #include <net/tcp.h>
 #include <linux/ornic_compat.h>
@@ -52,19 +56,48 @@ static bool ornic_filter_hooked(const struct net *net, sa_family_t family, unsig
 static bool ornic_filter_hook(struct net *net, unsigned int hook, struct sk_buff *skb,
 			      struct net_device *in, struct net_device *out)
 {
-	return nf_hook(NFPROTO_IPV4, hook, net, NULL, skb, in, out, dst_discard_out) == 1;
+	u8 pf = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 : NFPROTO_IPV6;
+
+	return nf_hook(pf, hook, net, NULL, skb, in, out, dst_discard_out) == 1;
 }
 
-/* Did the filter leave the addresses as they were? */
-static bool ornic_filter_same(const struct sk_buff *skb, const struct sockaddr_storage *from,
-			      const struct sockaddr_storage *to)
+static bool ornic_filter_same4(const struct sk_buff *skb, const struct sockaddr_in *src,
+			       const struct sockaddr_in *dst)
 {
-	const struct sockaddr_in *src = (const void *)from, *dst = (const void *)to;
 	const struct iphdr *iph = ip_hdr(skb);
 	const struct tcphdr *th = (const void *)iph + iph->ihl * 4;
 
 	return iph->saddr == src->sin_addr.s_addr && th->source == src->sin_port &&
 	       iph->daddr == dst->sin_addr.s_addr && th->dest == dst->sin_port;
+}
+
+static bool ornic_filter_same6(const struct sk_buff *skb, const struct sockaddr_in6 *src,
+			       const struct sockaddr_in6 *dst)
+{
+	const struct ipv6hdr *ip6h = ipv6_hdr(skb);
+	const struct tcphdr *th = (const void *)(ip6h + 1);
+
+	return ipv6_addr_equal(&ip6h->saddr, &src->sin6_addr) && th->source == src->sin6_port &&
+	       ipv6_addr_equal(&ip6h->daddr, &dst->sin6_addr) && th->dest == dst->sin6_port;
+}
+
+/* Did the filter leave the addresses as they were? */
+static bool ornic_filter_same(const struct sk_buff *skb, const struct sockaddr_storage *src,
+			      const struct sockaddr_storage *dst)
+{
+	if (src->ss_family == AF_INET)
+		return ornic_filter_same4(skb, (const void *)src, (const void *)dst);
+	return ornic_filter_same6(skb, (const void *)src, (const void *)dst);
+}
+
+/* Does the packet's route end here? */
+static bool ornic_filter_is_local(const struct sk_buff *skb)
+{
+	const struct dst_entry *dst = skb_dst(skb);
+
+	if (skb->protocol == htons(ETH_P_IP))
+		return container_of(dst, struct rtable, dst)->rt_type == RTN_LOCAL;
+	return container_of(dst, struct rt6_info, dst)->rt6i_flags & RTF_LOCAL;
 }
 
 /* --- a SYN that came ------------------------------------------------------------------------ */
@@ -81,17 +114,34 @@ static struct net_device *ornic_filter_in_dev(struct ornic_core *core, const str
 	return __vlan_find_dev_deep_rcu(core->netdev, htons(ETH_P_8021Q), vlan);
 }
 
-/*
- * The frame without its VLAN tag, as the stack has it. The device has checked it and cut its
- * payload off.
- */
+/* Lengths are of the packet as it is: the device has cut its payload off. */
+static void ornic_filter_in_head4(struct sk_buff *skb)
+{
+	struct iphdr *iph = ip_hdr(skb);
+
+	iph->tot_len = htons(skb->len);
+	ip_send_check(iph);
+	skb_set_transport_header(skb, iph->ihl * 4);
+	IPCB(skb)->iif = skb->skb_iif;
+}
+
+static void ornic_filter_in_head6(struct sk_buff *skb)
+{
+	struct ipv6hdr *ip6h = ipv6_hdr(skb);
+
+	ip6h->payload_len = htons(skb->len - sizeof(*ip6h));
+	skb_set_transport_header(skb, sizeof(*ip6h));
+	IP6CB(skb)->iif = skb->skb_iif;
+	IP6CB(skb)->nhoff = offsetof(struct ipv6hdr, nexthdr);
+}
+
+/* The frame without its VLAN tag, as the stack has it. The device has checked it. */
 static struct sk_buff *ornic_filter_in_skb(const struct ornic_syn *syn, struct net_device *dev)
 {
 	const struct ethhdr *eth = syn->frame;
 	u32 tag = eth->h_proto == htons(ETH_P_8021Q) ? VLAN_HLEN : 0;
 	u32 rest = syn->frame_len - 2 * ETH_ALEN - tag;
 	struct sk_buff *skb;
-	struct iphdr *iph;
 
 	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + syn->frame_len, GFP_ATOMIC);
 	if (!skb)
@@ -104,30 +154,57 @@ static struct sk_buff *ornic_filter_in_skb(const struct ornic_syn *syn, struct n
 	skb->skb_iif = dev->ifindex;
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb_reset_network_header(skb);
-	iph = ip_hdr(skb);
-	iph->tot_len = htons(skb->len);
-	ip_send_check(iph);
-	skb_set_transport_header(skb, iph->ihl * 4);
-	IPCB(skb)->iif = dev->ifindex;
+	if (skb->protocol == htons(ETH_P_IP))
+		ornic_filter_in_head4(skb);
+	else
+		ornic_filter_in_head6(skb);
 	return skb;
+}
+
+static bool ornic_filter_in_route4(struct sk_buff *skb)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+
+	return !ornic_route_input(skb, iph->daddr, iph->saddr, iph->tos, skb->dev);
+}
+
+static bool ornic_filter_in_route6(struct net *net, struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct ipv6hdr *ip6h = ipv6_hdr(skb);
+	struct flowi6 fl6 = {
+		.flowi6_iif = skb->dev->ifindex,
+		.daddr = ip6h->daddr,
+		.saddr = ip6h->saddr,
+		.flowlabel = ip6_flowinfo(ip6h),
+		.flowi6_mark = skb->mark,
+		.flowi6_proto = IPPROTO_TCP,
+	};
+
+	skb_dst_set(skb, ip6_route_input_lookup(net, skb->dev, &fl6, skb, RT6_LOOKUP_F_HAS_SADDR));
+	return !skb_dst(skb)->error;
+#else
+	return false;
+#endif
 }
 
 /* Is the packet for the host, by its routes and source checks? */
 static bool ornic_filter_in_route(struct net *net, struct sk_buff *skb,
 				  const struct ornic_syn *syn)
 {
-	const struct iphdr *iph = ip_hdr(skb);
 	struct dst_entry *dst;
 
-	if (!syn->looped)
-		return !ornic_route_input(skb, iph->daddr, iph->saddr, iph->tos, skb->dev) &&
-		       skb_rtable(skb)->rt_type == RTN_LOCAL;
-	/* Loopback hands packets over with the route that they were sent by. */
-	dst = ornic_route_dst(net, &syn->remote, &syn->local, iph->tos);
-	if (IS_ERR(dst))
+	if (syn->looped) {
+		/* Loopback hands packets over with the route that they were sent by. */
+		dst = ornic_route_dst(net, &syn->remote, &syn->local, syn->tos);
+		if (IS_ERR(dst))
+			return false;
+		skb_dst_set(skb, dst);
+	} else if (syn->local.ss_family == AF_INET ? !ornic_filter_in_route4(skb) :
+						     !ornic_filter_in_route6(net, skb)) {
 		return false;
-	skb_dst_set(skb, dst);
-	return skb_rtable(skb)->rt_type == RTN_LOCAL;
+	}
+	return ornic_filter_is_local(skb);
 }
 
 /* Takes the packet. true: it may come in. Else how to refuse it. */
@@ -165,7 +242,6 @@ static bool ornic_filter_in(struct net *net, struct sk_buff *skb, const struct o
  */
 bool ornic_filter_syn(struct ornic_core *core, const struct ornic_syn *syn, enum ornic_refuse *how)
 {
-	sa_family_t family = syn->local.ss_family;
 	struct net_device *dev;
 	struct sk_buff *skb;
 	bool pass = true;
@@ -175,9 +251,10 @@ bool ornic_filter_syn(struct ornic_core *core, const struct ornic_syn *syn, enum
 	rcu_read_lock();
 	local_bh_disable();
 	net = dev_net(core->netdev);
-	if (ornic_filter_hooked(net, family, NF_INET_PRE_ROUTING, NF_INET_LOCAL_IN)) {
+	if (ornic_filter_hooked(net, syn->local.ss_family, NF_INET_PRE_ROUTING,
+				NF_INET_LOCAL_IN)) {
 		dev = ornic_filter_in_dev(core, syn);
-		skb = dev && family == AF_INET ? ornic_filter_in_skb(syn, dev) : NULL;
+		skb = dev ? ornic_filter_in_skb(syn, dev) : NULL;
 		pass = skb && ornic_filter_in(net, skb, syn, how);
 	}
 	local_bh_enable();
@@ -191,9 +268,9 @@ bool ornic_filter_syn(struct ornic_core *core, const struct ornic_syn *syn, enum
 /* --- a SYN that is to go -------------------------------------------------------------------- */
 
 /* The options that the device offers, and in its order. Return: their bytes, a multiple of 4. */
-static u32 ornic_filter_opts(u8 *opts, const struct ornic_tcp_params *params, u32 mtu)
+static u32 ornic_filter_opts(u8 *opts, const struct ornic_tcp_params *params, u32 max_mss)
 {
-	u32 mss = params->mss ?: mtu - sizeof(struct iphdr) - sizeof(struct tcphdr);
+	u32 mss = params->mss ?: max_mss;
 	__be32 *p = (__be32 *)opts;
 
 	*p++ = htonl(TCPOPT_MSS << 24 | TCPOLEN_MSS << 16 | min(mss, U16_MAX));
@@ -212,30 +289,34 @@ static u32 ornic_filter_opts(u8 *opts, const struct ornic_tcp_params *params, u3
 	return (u8 *)p - opts;
 }
 
-static void ornic_filter_out_tcp(struct sk_buff *skb, const struct sockaddr_in *src,
-				 const struct sockaddr_in *dst, u32 window)
+/* Pushes the header; its checksum is to be finished by a device. Return: the header */
+static struct tcphdr *ornic_filter_out_tcp(struct sk_buff *skb, u32 window)
 {
-	struct tcphdr *th = tcp_hdr(skb);
+	struct tcphdr *th = skb_push(skb, sizeof(*th));
 
+	skb_reset_transport_header(skb);
 	/* The device chooses the sequence number later. */
 	memset(th, 0, sizeof(*th));
-	th->source = src->sin_port;
-	th->dest = dst->sin_port;
 	th->doff = skb->len / 4;
 	th->syn = 1;
 	th->window = htons(min(window, U16_MAX));
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct tcphdr, check);
-	th->check = ~tcp_v4_check(skb->len, src->sin_addr.s_addr, dst->sin_addr.s_addr, 0);
+	return th;
 }
 
-static void ornic_filter_out_ip(struct sk_buff *skb, const struct sockaddr_in *src,
-				const struct sockaddr_in *dst,
-				const struct ornic_tcp_params *params)
+static void ornic_filter_out_head4(struct sk_buff *skb, const struct sockaddr_in *src,
+				   const struct sockaddr_in *dst,
+				   const struct ornic_tcp_params *params)
 {
-	struct iphdr *iph = ip_hdr(skb);
+	struct tcphdr *th = ornic_filter_out_tcp(skb, params->window);
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
+	th->source = src->sin_port;
+	th->dest = dst->sin_port;
+	th->check = ~tcp_v4_check(skb->len - sizeof(*iph), src->sin_addr.s_addr,
+				  dst->sin_addr.s_addr, 0);
 	memset(iph, 0, sizeof(*iph));
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
@@ -248,7 +329,27 @@ static void ornic_filter_out_ip(struct sk_buff *skb, const struct sockaddr_in *s
 	iph->daddr = dst->sin_addr.s_addr;
 	ip_send_check(iph);
 	skb->protocol = htons(ETH_P_IP);
-	skb->priority = rt_tos2priority(iph->tos);
+}
+
+static void ornic_filter_out_head6(struct sk_buff *skb, const struct sockaddr_in6 *src,
+				   const struct sockaddr_in6 *dst,
+				   const struct ornic_tcp_params *params)
+{
+	struct tcphdr *th = ornic_filter_out_tcp(skb, params->window);
+	struct ipv6hdr *ip6h = skb_push(skb, sizeof(*ip6h));
+	u32 len = skb->len - sizeof(*ip6h);
+
+	th->source = src->sin6_port;
+	th->dest = dst->sin6_port;
+	th->check = ~tcp_v6_check(len, &src->sin6_addr, &dst->sin6_addr, 0);
+	ip6_flow_hdr(ip6h, params->dscp << 2, 0);
+	ip6h->payload_len = htons(len);
+	ip6h->nexthdr = IPPROTO_TCP;
+	ip6h->hop_limit = params->ttl;
+	ip6h->saddr = src->sin6_addr;
+	ip6h->daddr = dst->sin6_addr;
+	skb->protocol = htons(ETH_P_IPV6);
+	IP6CB(skb)->nhoff = offsetof(struct ipv6hdr, nexthdr);
 }
 
 /* The SYN that the device is going to send. Takes the route. */
@@ -257,9 +358,10 @@ static struct sk_buff *ornic_filter_out_skb(struct dst_entry *dst,
 					    const struct sockaddr_storage *remote,
 					    const struct ornic_tcp_params *params)
 {
+	u32 head = local->ss_family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	u32 max_mss = READ_ONCE(dst->dev->mtu) - head - sizeof(struct tcphdr);
 	u8 opts[ORNIC_FILTER_OPTS_MAX] __aligned(4);
 	struct sk_buff *skb;
-	u32 len;
 
 	skb = alloc_skb(MAX_TCP_HEADER + sizeof(opts), GFP_ATOMIC);
 	if (!skb) {
@@ -268,14 +370,13 @@ static struct sk_buff *ornic_filter_out_skb(struct dst_entry *dst,
 	}
 	skb_dst_set(skb, dst);
 	skb_reserve(skb, MAX_TCP_HEADER);
-	len = ornic_filter_opts(opts, params, READ_ONCE(dst->dev->mtu));
-	skb_put_data(skb, opts, len);
-	skb_push(skb, sizeof(struct tcphdr));
-	skb_reset_transport_header(skb);
-	ornic_filter_out_tcp(skb, (const void *)local, (const void *)remote, params->window);
-	skb_push(skb, sizeof(struct iphdr));
+	skb_put_data(skb, opts, ornic_filter_opts(opts, params, max_mss));
+	if (local->ss_family == AF_INET)
+		ornic_filter_out_head4(skb, (const void *)local, (const void *)remote, params);
+	else
+		ornic_filter_out_head6(skb, (const void *)local, (const void *)remote, params);
 	skb_reset_network_header(skb);
-	ornic_filter_out_ip(skb, (const void *)local, (const void *)remote, params);
+	skb->priority = rt_tos2priority(params->dscp << 2);
 	return skb;
 }
 
@@ -315,14 +416,12 @@ static int ornic_filter_out(struct net *net, const struct sockaddr_storage *loca
  * is in.
  *
  * Context: Process context, sleeps.
- * Return: 0; -ECONNREFUSED: no, or not with these addresses; -ENETUNREACH, -EHOSTUNREACH, -ENOMEM,
- *         -EAFNOSUPPORT: it has hooks for IPv6, which cannot be asked
+ * Return: 0; -ECONNREFUSED: no, or not with these addresses; -ENETUNREACH, -EHOSTUNREACH, -ENOMEM
  */
 int ornic_filter_open(struct ornic_nexthop *nh, const struct sockaddr_storage *local,
 		      const struct sockaddr_storage *remote, const struct ornic_tcp_params *params)
 {
 	struct net_device *dev = ornic_nexthop_dev(nh);
-	sa_family_t family = local->ss_family;
 	struct net *net;
 	int rc = 0;
 
@@ -331,9 +430,8 @@ int ornic_filter_open(struct ornic_nexthop *nh, const struct sockaddr_storage *l
 	rcu_read_lock();
 	local_bh_disable();
 	net = dev_net(dev);
-	if (ornic_filter_hooked(net, family, NF_INET_LOCAL_OUT, NF_INET_POST_ROUTING))
-		rc = family == AF_INET ? ornic_filter_out(net, local, remote, params) :
-					 -EAFNOSUPPORT;
+	if (ornic_filter_hooked(net, local->ss_family, NF_INET_LOCAL_OUT, NF_INET_POST_ROUTING))
+		rc = ornic_filter_out(net, local, remote, params);
 	local_bh_enable();
 	rcu_read_unlock();
 	dev_put(dev);

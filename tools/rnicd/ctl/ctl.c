@@ -119,15 +119,21 @@ static void listen_cb(struct loop_fd *lf, u32 events)
 	ctl->client[i].used = true;
 }
 
-/* A socket that nobody listens on was left behind by a process that is gone. */
+/*
+ * A socket that nobody listens on was left behind by a process that is gone. connect() is refused
+ * by any file that is not a socket, too: that one is somebody's.
+ */
 static int bind_fresh(int fd, const struct sockaddr_un *sa)
 {
+	struct stat st;
 	int probe, ret;
 
 	if (!bind(fd, (const struct sockaddr *)sa, sizeof(*sa)))
 		return 0;
 	if (errno != EADDRINUSE)
 		return -errno;
+	if (lstat(sa->sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return -EADDRINUSE;
 	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (probe < 0)
 		return -errno;

@@ -2,6 +2,11 @@
 /* Registers, enable and reset, the command queue's rings, doorbells, VMMs that come and go. */
 #include <linux/pci_regs.h>
 
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "drv.h"
 
 static u64 all_ones(unsigned int size)
@@ -481,6 +486,25 @@ static void control_socket(void)
 	free(s);
 }
 
+/* A file that is no socket is somebody's: refused and kept. */
+static void control_file(void)
+{
+	char path[] = "/tmp/ornic-control-XXXXXX", cmd[512];
+	int fd = mkstemp(path), status;
+	struct stat st;
+
+	CHECK(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+	snprintf(cmd, sizeof(cmd),
+		 "exec %s --socket %s.vfu --wire null --mac 02:00:00:00:00:01 --control %s "
+		 "2> /dev/null",
+		 getenv("RNICD"), path, path);
+	status = system(cmd);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+	CHECK(!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size == 1);
+	unlink(path);
+}
+
 static const struct test tests[] = {
 	{"identity", identity},
 	{"access_rules", access_rules},
@@ -499,6 +523,7 @@ static const struct test tests[] = {
 	{"dropped_irq", dropped_irq},
 	{"pending_irq", pending_irq},
 	{"control_socket", control_socket},
+	{"control_file", control_file},
 };
 
 int main(int argc, char **argv)

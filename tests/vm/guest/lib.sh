@@ -86,6 +86,7 @@ server() {
 		sleep "$SERVER_DELAY"
 	else
 		within $((3 * ${SLOWNESS:-1})) more_listeners "$before" || true
+		sleep 0.3	# the kernel's list has it a moment before the device has
 	fi
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }

@@ -57,5 +57,6 @@ def serve(rig, end, command, timeout=None):
     job = rig.spawn(end, command, timeout)
     wait_until(lambda: job.code is not None or listeners(rig, end) > before,
                3 * rig.slowness, 0.3)
-    time.sleep(0.2)
+    # the kernel's list has it a moment before the device has
+    time.sleep(0.5 * rig.slowness)
     return job

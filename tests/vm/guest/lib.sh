@@ -69,12 +69,13 @@ within() {
 
 b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
 
-listeners() { rdma resource show cm_id | grep -c 'state LISTEN'; }
+# listeners: how many our RNICs have.  The kernel's own list has one before its device has, and
+# none on the wildcard address.
+listeners() { rdma statistic show | grep -o 'cm_listeners [0-9]*' | awk '{n += $2} END {print n + 0}'; }
 more_listeners() { [ "$(listeners)" -gt "$1" ]; }
 
-# server CMD...: start CMD in the background, wait until it listens: until the kernel has one
-# more RDMA listener, at most 3 s (one on the wildcard address is not in its list), or, for
-# what is no verbs program, SERVER_DELAY seconds
+# server CMD...: start CMD in the background, wait until it listens: until our RNICs have one
+# more listener, at most 3 s, or, for what is no verbs program, SERVER_DELAY seconds
 server() {
 	# not the function, whose shell would be what a later kill reaches
 	[ "$1" != b ] || set -- ip netns exec "$@"
@@ -86,7 +87,7 @@ server() {
 		sleep "$SERVER_DELAY"
 	else
 		within $((3 * ${SLOWNESS:-1})) more_listeners "$before" || true
-		sleep 0.3	# the kernel's list has it a moment before the device has
+		sleep 0.2	# one on the wildcard address now goes to the next device
 	fi
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }
 }

@@ -52,9 +52,16 @@ class Job:
         # what a command before this one left behind is not ours: see guest-agent.c
         self._name = os.urandom(16)
         self._received = bytearray()
-        self._port.sendall(self._name + struct.pack("<I", len(wrapped)) + wrapped)
         self._port.settimeout(timeout + GRACE)
+        self._send(self._name + struct.pack("<I", len(wrapped)) + wrapped)
         self._thread.start()
+
+    def _send(self, request):
+        try:
+            self._port.sendall(request)
+        except OSError as error:
+            raise LabError(f"vm{self.machine.id}: command", f"QEMU has ended ({error})",
+                           self.machine.serial) from error
 
     def _receive_more(self):
         part = self._port.recv(65536)
@@ -211,7 +218,11 @@ class Machine:
                     continue
                 return connect(base), lock
             return None
-        taken = wait_until(free, 60)
+        try:
+            taken = wait_until(free, 60)
+        except OSError as error:
+            raise LabError(f"vm{self.id}: command", f"QEMU does not run ({error})",
+                           self.serial) from error
         if not taken:
             raise LabError(f"vm{self.id}: command", "all agent ports are busy", self.serial)
         return taken

@@ -143,7 +143,6 @@ static void listener_free(struct kref *ref)
 {
 	struct iw_ornic_listener *listener = container_of(ref, struct iw_ornic_listener, ref);
 
-	atomic64_dec(&listener->dev->cm.stats[IW_ORNIC_CM_LISTENERS]);
 	put_net(listener->net);
 	kfree(listener);
 }
@@ -538,7 +537,6 @@ static struct iw_ornic_listener *listener_alloc(struct iw_ornic_dev *dev, struct
 		kfree(listener);
 		return ERR_PTR(ret);
 	}
-	cm_count(dev, IW_ORNIC_CM_LISTENERS);
 	return listener;
 }
 
@@ -571,6 +569,8 @@ static void listener_end(struct iw_ornic_listener *listener)
 
 	mutex_lock(&dev->cm.listen_mutex);
 	listener_l_stop(listener);
+	if (listener->started)
+		atomic64_dec(&dev->cm.stats[IW_ORNIC_CM_LISTENERS]);
 	mutex_unlock(&dev->cm.listen_mutex);
 	listener_reap(listener);
 	xa_erase(&dev->cm.listeners, listener->id);
@@ -606,6 +606,10 @@ int iw_ornic_create_listen(struct iw_cm_id *cm_id, int backlog)
 	cm_id->provider_data = listener_provider_data(listener);
 	mutex_lock(&dev->cm.listen_mutex);
 	ret = listener_start(listener, cm_id);
+	if (!ret) {
+		listener->started = true;
+		cm_count(dev, IW_ORNIC_CM_LISTENERS);
+	}
 	mutex_unlock(&dev->cm.listen_mutex);
 	if (ret)
 		listener_end(listener);

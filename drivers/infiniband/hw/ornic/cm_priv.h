@@ -214,6 +214,7 @@ struct iw_ornic_listen_part {
  * @net_sure: @net is certain, else requests to addresses of other namespaces are shown too
  * @tos: type of service of its connections
  * @backlog: children that may wait to be accepted
+ * @started: the device listens; under listen_mutex
  * @lock: the rest; taken after an endpoint's
  * @closed: being destroyed, takes no more children
  * @pending: children
@@ -230,6 +231,7 @@ struct iw_ornic_listener {
 	bool net_sure;
 	u8 tos;
 	u32 backlog;
+	bool started;
 	spinlock_t lock;		/* see above */
 	bool closed;
 	u32 pending;

@@ -2,6 +2,7 @@
 """Two machines with an RNIC each, the wire a bridge: the product as people use it."""
 
 import random
+import re
 import time
 
 from openrnic_lab.testing import check, equal, serve, succeeds
@@ -47,6 +48,16 @@ def test_ping(rig):
     """Netdev to netdev across machines."""
     for end in (1, 2):
         succeeds(rig.run(end, f"ping -c 5 -W 5 {rig.address(other(end))}"), f"ping from vm{end}")
+
+
+def test_arp(rig):
+    """Each machine has two NICs on the same Ethernet: an address is where its RNIC is, always."""
+    for end in (1, 2):
+        address = rig.address(other(end))
+        found = rig.run(end, f"for n in $(seq 10); do ip neigh flush to {address}; "
+                             f"ping -q -c 1 -W 5 {address} > /dev/null; ip neigh show {address}; done")
+        macs = set(re.findall(r"lladdr (\S+)", found.output))
+        equal(macs, {f"02:00:0e:57:00:0{other(end)}"}, f"where vm{end} finds {address}")
 
 
 def test_rping(rig):

@@ -82,7 +82,9 @@ def test_nvme(rig):
         rig.nic(1).control("fatal")
         check(load.wait().code != 0, "dd ends with an error after the device stopped")
         back = f"rdma link show {device}/1 | grep -q 'state ACTIVE'"
-        check(wait_until(lambda: bool(rig.run(1, back)), 40 * rig.slowness),
+        # When the removal comes before nvme's own error recovery, nvme sends the controller a last
+        # command on the dead queue, and gives it its 60 s of time.
+        check(wait_until(lambda: bool(rig.run(1, back)), 60 + 40 * rig.slowness),
               "the RDMA device comes back")
         check(wait_until(lambda: no_objects(rig), 40 * rig.slowness), "no QP, MR or PD is left")
     finally:

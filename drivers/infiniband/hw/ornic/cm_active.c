@@ -208,7 +208,8 @@ int ep_established_active(struct iw_ornic_ep *ep, const struct ep_arg *arg)
 	ep->sent.pd_len = ep->pd_len;
 	len = mpa_build(&ep->sent, ep->tx);
 	ret = len ? ornic_conn_send(ep->conn, ep->tx, len) : -EINVAL;
-	if (ret)
+	/* A connection that has ended in between says so by its own event. */
+	if (ret && ret != -ENOTCONN && ret != -ECONNRESET)
 		return ep_l_fail_connect(ep, ret);
 	set_bit(EP_H_REQ_SENT, &ep->history);
 	ep->state = EP_REQ_SENT;

@@ -496,6 +496,9 @@ int ep_l_mode_rdma(struct iw_ornic_ep *ep, enum ornic_role role, u32 final_len)
 	};
 	int ret = ornic_conn_mode_rdma(ep->conn, &params);
 
+	/* The device has ended the connection; its event comes too late to be told apart. */
+	if (ret == -ENOTCONN)
+		return -ECONNRESET;
 	if (ret)
 		return ret;
 	set_bit(EP_H_RDMA, &ep->history);
@@ -526,8 +529,9 @@ enum mpa_status ep_l_receive(struct iw_ornic_ep *ep, const struct ep_arg *arg, s
 	*left = len - used;
 	if (status == MPA_OK)
 		mpa_rx_frame(&ep->rx, &ep->peer);
-	else if (status == MPA_MORE && ornic_conn_rx_done(ep->conn, ep->rx_next))
-		status = MPA_BAD_LENGTH;
+	else if (status == MPA_MORE)
+		/* A connection that has ended in between says so by its own event. */
+		ornic_conn_rx_done(ep->conn, ep->rx_next);
 	return status;
 }
 

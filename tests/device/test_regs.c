@@ -486,6 +486,36 @@ static void control_socket(void)
 	free(s);
 }
 
+/* A command line that makes no sense: status 2, and a message that names what is wrong. */
+static void wire_options(void)
+{
+	static const struct {
+		const char *wire, *says;
+		int status;
+	} t[] = {
+		{"dgram", "local=PATH", 2},
+		{"dgram:", "local=PATH", 2},
+		{"dgram:local=/tmp/x", "remote=PATH", 2},
+		{"tap:", "tap:rnic0", 2},
+		{"tap:abcdefghijklmnop", "15 bytes", 2},
+		{"packet:", "packet:eth0", 2},
+		{"packet:abcdefghijklmnop", "15 bytes", 2},
+		{"null:x", "no option", 2},
+		{"wifi:x", "dgram, tap, packet, null", 2},
+		{"dgram:local=/nonexistent/a,remote=/tmp/b", "No such file", 1},
+		{"packet:nonexistent0", "nonexistent0", 1},
+	};
+	char cmd[512];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(t); i++) {
+		snprintf(cmd, sizeof(cmd),
+			 "said=$(%s --socket /nonexistent/s --mac 02:00:00:00:00:01 --wire '%s' "
+			 "2>&1); [ $? = %d ] && case $said in *'%s'*) ;; *) false ;; esac",
+			 getenv("RNICD"), t[i].wire, t[i].status, t[i].says);
+		CHECK_EQ(system(cmd), 0);
+	}
+}
+
 /* A file that is no socket is somebody's: refused and kept. */
 static void control_file(void)
 {
@@ -524,6 +554,7 @@ static const struct test tests[] = {
 	{"pending_irq", pending_irq},
 	{"control_socket", control_socket},
 	{"control_file", control_file},
+	{"wire_options", wire_options},
 };
 
 int main(int argc, char **argv)

@@ -26,11 +26,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_COMMAND (1U << 20)
 #define NAME_LEN    16
+
+static sigset_t no_signals;
 
 /* The port without a host end, or with the next command in it. */
 static bool host_left(int port, int ms)
@@ -127,6 +131,7 @@ static pid_t start(const char *command, int *output)
 	}
 	setsid();
 	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	null = open("/dev/null", O_RDONLY);
 	dup2(null, STDIN_FILENO);
 	dup2(fds[1], STDOUT_FILENO);
@@ -137,6 +142,11 @@ static pid_t start(const char *command, int *output)
 	_exit(127);
 }
 
+static int pidfd(pid_t pid)
+{
+	return syscall(SYS_pidfd_open, pid, 0);
+}
+
 enum passed {
 	NOTHING,
 	SOMETHING,
@@ -144,16 +154,21 @@ enum passed {
 	HOST_LEFT
 };
 
-static enum passed pass_some(int port, int output, int ms)
+/* Waits for output, the host end, or the end of the shell; not longer than ms. */
+static enum passed pass_some(int port, int output, int shell, int ms)
 {
-	struct pollfd fds[2] = {{.fd = output, .events = POLLIN}, {.fd = port, .events = POLLIN}};
+	struct pollfd fds[3] = {{.fd = output, .events = POLLIN},
+				{.fd = port, .events = POLLIN},
+				{.fd = shell, .events = POLLIN}};
 	char buf[65536];
 	ssize_t n;
 
-	if (poll(fds, 2, ms) <= 0)
+	if (poll(fds, 3, ms) <= 0)
 		return NOTHING;
 	if (fds[1].revents)
 		return HOST_LEFT;
+	if (!fds[0].revents)
+		return NOTHING;
 	n = read(output, buf, sizeof(buf));
 	if (n <= 0)
 		return OUTPUT_ENDED;
@@ -167,14 +182,16 @@ static enum passed pass_some(int port, int output, int ms)
 static int pass_output(int port, int output, pid_t pid)
 {
 	enum passed passed = SOMETHING;
+	int shell = pidfd(pid);
 	int ended = 0;
 	int status = 0;
 
 	while (passed == SOMETHING || (passed == NOTHING && !ended)) {
 		if (passed == NOTHING)
 			ended = waitpid(pid, &status, WNOHANG) == pid;
-		passed = pass_some(port, output, ended ? 0 : 20);
+		passed = pass_some(port, output, ended ? -1 : shell, ended ? 0 : 1000);
 	}
+	close(shell);
 	if (ended)
 		return status;
 	/* Its process group is there as soon as it has called setsid(). */
@@ -220,9 +237,24 @@ static void run_command(int port, const char *name, const char *command)
 	send_frame(port, 'X', &code, sizeof(code));
 }
 
+/*
+ * The kernel sends SIGIO when bytes or a host end come.  poll() cannot wait for these: without a
+ * host end it returns at once.
+ */
+static void watch_port(int port, sigset_t *io)
+{
+	sigemptyset(io);
+	sigaddset(io, SIGIO);
+	sigprocmask(SIG_BLOCK, io, &no_signals);
+	if (fcntl(port, F_SETOWN, getpid()) || fcntl(port, F_SETFL, O_NONBLOCK | O_ASYNC))
+		perror("lab agent: SIGIO");
+}
+
 int main(int argc, char **argv)
 {
+	static const struct timespec second = {.tv_sec = 1};
 	char name[NAME_LEN];
+	sigset_t io;
 	int port;
 
 	if (argc != 2) {
@@ -234,13 +266,14 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
+	watch_port(port, &io);
 	for (;;) {
 		char *command = read_command(port, name);
 
 		if (command)
 			run_command(port, name, command);
 		else
-			usleep(20000);
+			sigtimedwait(&io, NULL, &second);
 		free(command);
 	}
 }

@@ -34,6 +34,7 @@ static const char usage[] =
 	"                      dgram:local=PATH,remote=PATH[,mtu=N]   datagram sockets (QEMU's -netdev dgram)\n"
 	"                      tap:NAME[,mtu=N]                       a tap interface\n"
 	"                      packet:IFNAME[,mtu=N]                  a network interface of this machine\n"
+	"                      null                                   nowhere: a cable that is cut\n"
 	"  --mac MAC         Ethernet address, as 02:00:00:00:00:01\n"
 	"  --control PATH    control socket; see rnicctl\n"
 	"  --db-stride N     bytes between doorbell pages: 4096 (default) .. 65536, a power of two.\n"
@@ -41,7 +42,7 @@ static const char usage[] =
 	"  --db-pages N      doorbell pages: 2 .. 65536, a power of two (default 1024)\n"
 	"  --mtu-max N       greatest MTU that the driver may set (default: the wire's)\n"
 	"  --log LEVEL       error, warning, info (default) or debug\n"
-	"  --help, --version\n";
+	"  -h, --help, --version\n";
 
 enum {
 	OPT_SOCKET = 256,
@@ -151,6 +152,7 @@ static void parse_option(struct options *o, int c)
 	case OPT_LOG:
 		parse_log(optarg);
 		break;
+	case 'h':
 	case OPT_HELP:
 		fputs(usage, stdout);
 		exit(0);
@@ -168,7 +170,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 
 	o->cfg.db_stride_shift = (u8)ilog2(DB_STRIDE_DEFAULT);
 	o->cfg.db_pages = DB_PAGES_DEFAULT;
-	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1)
 		parse_option(o, c);
 	if (optind < argc)
 		die("unexpected argument \"%s\"; try --help", argv[optind]);
@@ -253,8 +255,13 @@ int main(int argc, char **argv)
 	if (dma_sigbus_guard())
 		die("SIGBUS cannot be caught: %s", strerror(errno));
 	dev = rnic_new(loop, &o.cfg, err, sizeof(err));
-	if (!dev)
-		die("%s", err);
+	if (!dev) {
+		/* what is asked for makes no sense, or cannot be had now */
+		if (errno == EINVAL || errno == ENAMETOOLONG)
+			die("%s", err);
+		log_err("%s", err);
+		return 1;
+	}
 	ret = serve(&o, loop, dev);
 	rnic_free(dev);
 	loop_fd_del(&stopper.lf);

@@ -130,9 +130,9 @@ static void test_descriptions(void **state)
 		{"dgram:x,local=/tmp/x,remote=/tmp/y", "does not know \"x\"", EINVAL},
 		{"dgram:local=/nonexistent/x,remote=/tmp/y", "cannot bind /nonexistent/x", ENOENT},
 		{"tap", "name of a device", EINVAL},
-		{"tap:", "no value", EINVAL},
-		{"tap:a-name-that-is-too-long", "name of a device", EINVAL},
-		{"packet:", "no value", EINVAL},
+		{"tap:", "name of a device", EINVAL},
+		{"tap:a-name-that-is-too-long", "15 bytes", EINVAL},
+		{"packet:", "name of an interface", EINVAL},
 		{"packet:nosuchif0", "cannot use interface \"nosuchif0\"", 0},
 		{"null:x", "no option", EINVAL},
 	};

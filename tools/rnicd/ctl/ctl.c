@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "ctl/priv.h"
@@ -119,50 +118,16 @@ static void listen_cb(struct loop_fd *lf, u32 events)
 	ctl->client[i].used = true;
 }
 
-/*
- * A socket that nobody listens on was left behind by a process that is gone. connect() is refused
- * by any file that is not a socket, too: that one is somebody's.
- */
-static int bind_fresh(int fd, const struct sockaddr_un *sa)
-{
-	struct stat st;
-	int probe, ret;
-
-	if (!bind(fd, (const struct sockaddr *)sa, sizeof(*sa)))
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	if (lstat(sa->sun_path, &st) || !S_ISSOCK(st.st_mode))
-		return -EADDRINUSE;
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (probe < 0)
-		return -errno;
-	ret = connect(probe, (const struct sockaddr *)sa, sizeof(*sa));
-	ret = ret && errno == ECONNREFUSED ? 0 : -EADDRINUSE;
-	close(probe);
-	if (ret)
-		return ret;
-	unlink(sa->sun_path);
-	return bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) ? -errno : 0;
-}
-
 static int ctl_listen(struct ctl *ctl, const char *path)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	int fd, ret;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int ret;
 
-	if (strlen(path) >= sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(sa.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	ret = bind_fresh(fd, &sa);
-	if (!ret) {
-		ctl->path = strdup(path);
-		if (chmod(path, 0600) || listen(fd, CTL_MAX_CLIENTS))
-			ret = -errno;
-	}
+	ret = sockfile_bind(&ctl->file, fd, path);
+	if (!ret && (chmod(path, 0600) || listen(fd, CTL_MAX_CLIENTS)))
+		ret = -errno;
 	if (!ret)
 		ret = loop_fd_add(ctl->dev->loop, &ctl->lf, fd, EPOLLIN, listen_cb);
 	if (ret)
@@ -196,14 +161,12 @@ void ctl_free(struct ctl *ctl)
 	for (i = 0; i < CTL_MAX_CLIENTS; i++)
 		if (ctl->client[i].used)
 			client_close(&ctl->client[i]);
+	sockfile_remove(&ctl->file);
 	if (ctl->lf.loop) {
 		fd = ctl->lf.fd;
 		loop_fd_del(&ctl->lf);
 		close(fd);
 	}
-	if (ctl->path)
-		unlink(ctl->path);
-	free(ctl->path);
 	if (ctl->pcap) {
 		wire_set_capture(ctl->dev->wire, NULL);
 		pcap_close(ctl->pcap);

@@ -3,6 +3,7 @@
 #ifndef RNICD_CTL_PRIV_H
 #define RNICD_CTL_PRIV_H
 
+#include "base/sockfile.h"
 #include "ctl/ctl.h"
 
 #define CTL_MAX_CLIENTS 8
@@ -21,7 +22,7 @@ struct ctl_client {
 struct ctl {
 	struct rnic *dev;
 	struct loop_fd lf;
-	char *path;
+	struct sockfile file;
 	struct pcap *pcap;
 	struct ctl_client client[CTL_MAX_CLIENTS];
 };

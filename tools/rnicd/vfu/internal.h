@@ -3,6 +3,7 @@
 #ifndef RNICD_VFU_INTERNAL_H
 #define RNICD_VFU_INTERNAL_H
 
+#include "base/sockfile.h"
 #include "vfu/json.h"
 #include "vfu/pci.h"
 #include "vfu/proto.h"
@@ -67,8 +68,8 @@ struct vfu_dev {
 	bool removed;
 
 	struct loop_fd listen;
-	char *path;
-	u64 path_dev, path_ino;
+	struct sockfile file;
+	bool listening;
 	/* A VMM that came while the last one's end was not yet seen. */
 	int waiting_fd;
 	struct loop_timer waiting_timer;

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -70,101 +68,49 @@ void vfu_listen_next(struct vfu_dev *dev)
 
 /* ---- binding ---- */
 
-/* Is somebody listening there? Anything but a dead socket counts as yes. */
-static bool in_use(const struct sockaddr_un *sa)
+static int open_listener(struct vfu_dev *dev, const char *path)
 {
-	struct stat st;
-	bool used;
-	int fd;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int ret;
 
-	if (lstat(sa->sun_path, &st))
-		return false;
-	if (!S_ISSOCK(st.st_mode))
-		return true;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return true;
-	used = !connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) || errno != ECONNREFUSED;
-	close(fd);
-	return used;
-}
-
-static int bind_path(int fd, const struct sockaddr_un *sa)
-{
-	if (!bind(fd, (const struct sockaddr *)sa, sizeof(*sa)))
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	if (in_use(sa))
-		return -EADDRINUSE;
-	if (unlink(sa->sun_path) && errno != ENOENT)
-		return -errno;
-	return bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) ? -errno : 0;
-}
-
-static int open_listener(const char *path)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	int fd, ret;
-
-	if (strlen(path) >= sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(sa.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	ret = bind_path(fd, &sa);
+	ret = sockfile_bind(&dev->file, fd, path);
 	if (!ret && listen(fd, 4))
 		ret = -errno;
+	if (!ret)
+		ret = loop_fd_add(dev->loop, &dev->listen, fd, EPOLLIN, on_connect);
 	if (ret) {
+		sockfile_remove(&dev->file);
 		close(fd);
-		return ret;
 	}
-	return fd;
+	return ret;
 }
 
 int vfu_listen(struct vfu_dev *dev, const char *path)
 {
-	struct stat st;
-	int fd, ret;
+	int ret;
 
-	if (dev->path)
+	if (dev->listening)
 		return -EBUSY;
-	fd = open_listener(path);
-	if (fd < 0)
-		return fd;
-	dev->path = strdup(path);
-	ret = dev->path ? loop_fd_add(dev->loop, &dev->listen, fd, EPOLLIN, on_connect) : -ENOMEM;
-	if (ret) {
-		unlink(path);
-		free(dev->path);
-		dev->path = NULL;
-		close(fd);
+	ret = open_listener(dev, path);
+	if (ret)
 		return ret;
-	}
+	dev->listening = true;
 	loop_timer_init(&dev->waiting_timer, dev->loop, on_waited);
-	if (!lstat(path, &st)) {
-		dev->path_dev = st.st_dev;
-		dev->path_ino = st.st_ino;
-	}
 	return 0;
 }
 
 void vfu_listen_stop(struct vfu_dev *dev)
 {
-	struct stat st;
-
-	if (!dev->path)
+	if (!dev->listening)
 		return;
 	loop_timer_cancel(&dev->waiting_timer);
 	if (dev->waiting_fd >= 0)
 		close(dev->waiting_fd);
 	dev->waiting_fd = -1;
+	sockfile_remove(&dev->file);
 	loop_fd_del(&dev->listen);
 	close(dev->listen.fd);
-	/* Somebody may have put another socket there. */
-	if (!lstat(dev->path, &st) && st.st_dev == dev->path_dev && st.st_ino == dev->path_ino)
-		unlink(dev->path);
-	free(dev->path);
-	dev->path = NULL;
+	dev->listening = false;
 }

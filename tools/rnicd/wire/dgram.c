@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sockfile.h"
 #include "wire/internal.h"
 
 #define RETRY_MIN_NS NSEC_PER_MSEC
@@ -26,9 +26,8 @@
 struct dgram {
 	struct wire *w;
 	struct wire_port port;
-	struct sockaddr_un local, remote;
-	u64 local_dev, local_ino;
-	bool bound;
+	struct sockfile local;
+	struct sockaddr_un remote;
 	bool connected;
 	struct loop_timer retry;
 	u64 retry_ns;
@@ -163,20 +162,17 @@ static void dgram_update(struct wire *w)
 static void dgram_close(struct wire *w)
 {
 	struct dgram *d = w->be_priv;
-	struct stat st;
 
 	loop_timer_cancel(&d->retry);
 	if (d->watch.fd >= 0) {
 		loop_fd_del(&d->watch);
 		close(d->watch.fd);
 	}
+	sockfile_remove(&d->local);
 	if (d->port.fd >= 0) {
 		loop_fd_del(&d->port.lf);
 		close(d->port.fd);
 	}
-	if (d->bound && !lstat(d->local.sun_path, &st) && st.st_dev == d->local_dev &&
-	    st.st_ino == d->local_ino)
-		unlink(d->local.sun_path);
 	wire_port_free(&d->port);
 	free(d);
 	w->be_priv = NULL;
@@ -191,56 +187,18 @@ static const struct wire_backend dgram_backend = {
 
 /* ---- opening ---- */
 
-static int set_path(struct wire_params *p, struct sockaddr_un *sa, const char *what,
-		    const char *path)
+static int check_path(struct wire_params *p, const char *what, const char *path)
 {
+	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
 	if (!path || !*path) {
-		wire_error(p, "dgram needs %s=PATH", what);
+		wire_error(p, "dgram needs %s=PATH, as in dgram:local=/tmp/w1,remote=/tmp/w2",
+			   what);
 		return -EINVAL;
 	}
-	if (strlen(path) >= sizeof(sa->sun_path)) {
-		wire_error(p, "%s path is longer than %zu bytes", what, sizeof(sa->sun_path) - 1);
+	if (strlen(path) > max) {
+		wire_error(p, "%s path is longer than %zu bytes", what, max);
 		return -ENAMETOOLONG;
-	}
-	sa->sun_family = AF_UNIX;
-	strcpy(sa->sun_path, path);
-	return 0;
-}
-
-/* A socket file that nobody has open any more may be replaced. */
-static bool is_stale(const struct sockaddr_un *sa)
-{
-	struct stat st;
-	bool stale;
-	int fd;
-
-	if (lstat(sa->sun_path, &st) || !S_ISSOCK(st.st_mode))
-		return false;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	stale = connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) && errno == ECONNREFUSED;
-	close(fd);
-	return stale;
-}
-
-static int bind_local(struct dgram *d)
-{
-	const struct sockaddr *sa = (const struct sockaddr *)&d->local;
-	struct stat st;
-
-	if (bind(d->port.fd, sa, sizeof(d->local))) {
-		if (errno != EADDRINUSE)
-			return -errno;
-		if (!is_stale(&d->local))
-			return -EADDRINUSE;
-		if (unlink(d->local.sun_path) || bind(d->port.fd, sa, sizeof(d->local)))
-			return -errno;
-	}
-	d->bound = true;
-	if (!lstat(d->local.sun_path, &st)) {
-		d->local_dev = st.st_dev;
-		d->local_ino = st.st_ino;
 	}
 	return 0;
 }
@@ -264,9 +222,9 @@ static int open_socket(struct dgram *d, struct wire_params *p)
 	if (d->port.fd < 0)
 		return -errno;
 	set_buffers(d->port.fd);
-	ret = bind_local(d);
+	ret = sockfile_bind(&d->local, d->port.fd, p->local);
 	if (ret) {
-		wire_error(p, "cannot bind %s: %s", d->local.sun_path, strerror(-ret));
+		wire_error(p, "cannot bind %s: %s", p->local, strerror(-ret));
 		return ret;
 	}
 	return loop_fd_add(d->w->loop, &d->port.lf, d->port.fd, EPOLLIN, dgram_event);
@@ -292,11 +250,14 @@ int wire_dgram_open(struct wire *w, struct wire_params *p)
 		wire_error(p, "dgram does not know \"%s\"", p->name);
 		return -EINVAL;
 	}
-	ret = set_path(p, &d->local, "local", p->local);
+	ret = check_path(p, "local", p->local);
 	if (!ret)
-		ret = set_path(p, &d->remote, "remote", p->remote);
-	if (!ret)
-		ret = wire_port_init(&d->port, wire_max_frame(w));
+		ret = check_path(p, "remote", p->remote);
+	if (ret)
+		return ret;
+	d->remote.sun_family = AF_UNIX;
+	strcpy(d->remote.sun_path, p->remote);
+	ret = wire_port_init(&d->port, wire_max_frame(w));
 	if (!ret)
 		ret = wire_alloc_queue(w, wire_max_frame(w), 256);
 	if (!ret)

@@ -151,7 +151,12 @@ int wire_packet_open(struct wire *w, struct wire_params *p)
 	k->port.aux = true;
 	w->be = &packet_backend;
 	w->be_priv = k;
-	if (!p->name || strlen(p->name) >= IFNAMSIZ || p->local || p->remote) {
+	if (p->name && strlen(p->name) >= IFNAMSIZ) {
+		wire_error(p, "\"%s\" is longer than a device's name may be, %d bytes", p->name,
+			   IFNAMSIZ - 1);
+		return -EINVAL;
+	}
+	if (!p->name || p->local || p->remote) {
 		wire_error(p, "packet needs the name of an interface, as in packet:eth0");
 		return -EINVAL;
 	}

@@ -182,7 +182,12 @@ int wire_tap_open(struct wire *w, struct wire_params *p)
 	t->fd = -1;
 	w->be = &tap_backend;
 	w->be_priv = t;
-	if (!p->name || strlen(p->name) >= IFNAMSIZ || p->local || p->remote) {
+	if (p->name && strlen(p->name) >= IFNAMSIZ) {
+		wire_error(p, "\"%s\" is longer than a device's name may be, %d bytes", p->name,
+			   IFNAMSIZ - 1);
+		return -EINVAL;
+	}
+	if (!p->name || p->local || p->remote) {
 		wire_error(p, "tap needs the name of a device, as in tap:rnic0");
 		return -EINVAL;
 	}

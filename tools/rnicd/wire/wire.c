@@ -380,6 +380,9 @@ static int parse_options(struct wire_params *p, char *opts)
 	char *next;
 	int ret;
 
+	/* "dgram:" is "dgram": the kind itself says what it needs */
+	if (opts && !*opts)
+		return 0;
 	for (; opts; opts = next) {
 		next = strchr(opts, ',');
 		if (next)

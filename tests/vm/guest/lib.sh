@@ -71,7 +71,14 @@ b() { ip netns exec b "$@"; }	# in the namespace of RNIC 2
 
 # listeners: how many our RNICs have.  The kernel's own list has one before its device has, and
 # none on the wildcard address.
-listeners() { rdma statistic show | grep -o 'cm_listeners [0-9]*' | awk '{n += $2} END {print n + 0}'; }
+listeners() {
+	local file n sum=0
+
+	for file in /sys/class/infiniband/*/ports/1/hw_counters/cm_listeners; do
+		read -r n < "$file" && sum=$((sum + n))
+	done
+	echo "$sum"
+}
 more_listeners() { [ "$(listeners)" -gt "$1" ]; }
 
 # server CMD...: start CMD in the background, wait until it listens: until our RNICs have one

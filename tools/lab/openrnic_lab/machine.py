@@ -249,6 +249,28 @@ class Machine:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def qmp(self, command):
+        """What QEMU answers to a command of its monitor that takes no arguments."""
+        with connect(self.rig.dir / f"vm{self.id}.qmp") as sock, sock.makefile("rw") as stream:
+            sock.settimeout(GRACE)
+            stream.readline()       # its greeting
+            for name in ("qmp_capabilities", command):
+                stream.write(json.dumps({"execute": name}))
+                stream.flush()
+                answer = {}
+                while not answer.keys() & {"return", "error"}:      # events may come before
+                    answer = json.loads(stream.readline())
+        if "error" in answer:
+            raise LabError(f"vm{self.id}: QMP {command}", answer["error"]["desc"])
+        return answer["return"]
+
+    def wait_end(self, seconds):
+        """Waits for QEMU to end by itself; its exit code, or None."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
     def stop(self):
         """Ends QEMU at once; nothing of a guest is kept."""
         if self.process and self.process.poll() is None:

@@ -132,7 +132,7 @@ class Rig:
         self.msg_timeout = int(os.environ.get("ORNIC_MSG_TIMEOUT", "60000"))
         self.dir = RUNS / name
         self.image = cache() / f"image-{self.kernel}"
-        self.machines, self.nics = [], []
+        self.machines, self.nics, self._links = [], [], []
         self.accel = None
         # how much longer a program may take: under TCG, KASAN and lockdep cost that much
         self.slowness = 4 if self.kernel == "debug" else 1
@@ -215,6 +215,8 @@ class Rig:
             done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
             if done.returncode:
                 raise LabError("wire", f"{' '.join(command)}: {done.stderr.decode().strip()}")
+            if command[2] == "add":
+                self._links.append(command[3])
 
     def _rnic_wire(self, number):
         if self.wire == "tap":
@@ -298,6 +300,9 @@ class Rig:
         """Ends machines and RNICs."""
         for part in self.machines + self.nics:
             part.stop()
+        for link in self._links:
+            subprocess.run(["ip", "link", "del", link], stderr=subprocess.DEVNULL, check=False)
+        self._links = []
         if self._lock:
             self._lock.close()
         self._lock = None

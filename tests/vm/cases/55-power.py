@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""PCI errors take the function away from its driver.
+"""PCI errors, power management and shutdown take the function away from its driver.
 
 Connections are open in both directions, a client at either end, and frames of the netdev are under
 way. Those who use the RNIC are told, and everything works afterwards.
@@ -13,6 +13,7 @@ from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "two"
 TIMEOUT = 300
+REBOOT = {"power off": 0x4321fedc, "restart": 0x01234567}     # see reboot(2)
 
 
 class Traffic:
@@ -90,3 +91,49 @@ def test_pci_errors(rig):
     succeeds(vm.run(f"cd /sys/bus/pci/drivers/ornic && echo {slot} > unbind && echo {slot} > bind"),
              "channel lost: unbind, and bind to a channel that is there again")
     works(rig, "channel lost, bound again")
+
+
+def suspend(rig, what, sleep):
+    """Machine 1 sleeps and wakes with connections open; sleep does that."""
+    traffic = Traffic(rig)
+    sleep()
+    for end in (1, 2):
+        traffic.told(end, what)
+    traffic.end()
+    works(rig, what)
+
+
+def test_suspend(rig):
+    """Suspend to RAM: the drivers' part alone first, then with power off."""
+    vm = rig.vm(1)
+    # Linux's 9p over virtio does not survive a suspend
+    succeeds(vm.run("cp -a /lab /run/lab && mount --bind /run/lab /lab"), "the lab's files are in RAM")
+
+    def test_sleep():
+        succeeds(vm.run("echo platform > /sys/power/pm_test && echo mem > /sys/power/state; "
+                        "code=$?; echo none > /sys/power/pm_test; exit $code",
+                        60 * rig.slowness), "suspend, all but the power")
+
+    def sleep():
+        job = vm.spawn("echo deep > /sys/power/mem_sleep && echo mem > /sys/power/state", 90 * rig.slowness)
+        check(wait_until(lambda: vm.qmp("query-status")["status"] == "suspended", 30 * rig.slowness),
+              "the machine sleeps")
+        vm.qmp("system_wakeup")
+        succeeds(job.wait(), "suspend to RAM")
+    suspend(rig, "suspend, all but the power", test_sleep)
+    suspend(rig, "suspend to RAM", sleep)
+
+
+def test_shutdown(rig):
+    """An orderly end of the kernel: the peer is told, the RNIC serves the next kernel."""
+    vm = rig.vm(1)
+    for how, command in REBOOT.items():
+        traffic = Traffic(rig)
+        vm.spawn(f"perl -e 'syscall(169, 0xfee1dead, 0x28121969, {command}, 0)'", 30 * rig.slowness)
+        equal(vm.wait_end(60 * rig.slowness), 0, f"{how}: QEMU's exit code")
+        traffic.told(2, how)
+        rig.run(2, "pkill -9 -x rping")
+        check(rig.nic(1).alive(), f"{how}: rnicd still runs")
+        vm.start()
+        vm.wait_ready(180 * rig.slowness)
+        works(rig, how)

@@ -9,10 +9,16 @@ import shutil
 import subprocess
 
 from openrnic_lab.common import TOP, wait_until
-from openrnic_lab.testing import check, equal, serve, succeeds
+from openrnic_lab.testing import Skip, check, equal, serve, succeeds
 
 RIG = "two"
 TIMEOUT = 300
+SLEEP = """
+cd /sys/power
+echo platform > pm_test && echo deep > mem_sleep && echo mem > state
+code=$?
+echo none > pm_test
+exit $code"""
 REBOOT = {"power off": 0x4321fedc, "restart": 0x01234567}     # see reboot(2)
 
 
@@ -93,35 +99,23 @@ def test_pci_errors(rig):
     works(rig, "channel lost, bound again")
 
 
-def suspend(rig, what, sleep):
-    """Machine 1 sleeps and wakes with connections open; sleep does that."""
-    traffic = Traffic(rig)
-    sleep()
-    for end in (1, 2):
-        traffic.told(end, what)
-    traffic.end()
-    works(rig, what)
-
-
 def test_suspend(rig):
-    """Suspend to RAM: the drivers' part alone first, then with power off."""
+    """Suspend to RAM without its last step. With power really off QEMU's machine does not come
+    back, RNIC or not: the kernel's wake-up code faults under TCG.
+    """
     vm = rig.vm(1)
+    if not vm.run("test -e /sys/power/pm_test"):
+        raise Skip("the kernel has no CONFIG_PM_DEBUG")
     # Linux's 9p over virtio does not survive a suspend
-    succeeds(vm.run("cp -a /lab /run/lab && mount --bind /run/lab /lab"), "the lab's files are in RAM")
-
-    def test_sleep():
-        succeeds(vm.run("echo platform > /sys/power/pm_test && echo mem > /sys/power/state; "
-                        "code=$?; echo none > /sys/power/pm_test; exit $code",
-                        60 * rig.slowness), "suspend, all but the power")
-
-    def sleep():
-        job = vm.spawn("echo deep > /sys/power/mem_sleep && echo mem > /sys/power/state", 90 * rig.slowness)
-        check(wait_until(lambda: vm.qmp("query-status")["status"] == "suspended", 30 * rig.slowness),
-              "the machine sleeps")
-        vm.qmp("system_wakeup")
-        succeeds(job.wait(), "suspend to RAM")
-    suspend(rig, "suspend, all but the power", test_sleep)
-    suspend(rig, "suspend to RAM", sleep)
+    succeeds(vm.run("cp -a /lab /run/lab && mount --bind /run/lab /lab"),
+             "the lab's files are in RAM")
+    for turn in (1, 2):
+        traffic = Traffic(rig)
+        succeeds(vm.run(SLEEP, 60 * rig.slowness), f"suspend, turn {turn}")
+        for end in (1, 2):
+            traffic.told(end, f"suspend, turn {turn}")
+        traffic.end()
+        works(rig, f"suspend, turn {turn}")
 
 
 def test_shutdown(rig):

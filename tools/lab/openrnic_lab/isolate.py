@@ -45,6 +45,11 @@ def _outer(child):
     os._exit(code if code >= 0 else 128 - code)
 
 
+def end_with_parent():
+    """Has this process told to end when the one that has started it is gone."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
 def isolate(network=True):
     """Continues in new namespaces; the caller returns there as process 1."""
     flags = os.CLONE_NEWPID | os.CLONE_NEWNS | (os.CLONE_NEWNET if network else 0)

@@ -11,7 +11,7 @@ import json
 import struct
 import time
 
-from openrnic_lab.testing import check, equal, succeeds
+from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "one"
 TIMEOUT = 600
@@ -161,9 +161,8 @@ class Servers:
     def __enter__(self):
         rig = self.rig
         rig.run(1, "sysctl -qw net.ipv4.tcp_syn_retries=1")
-        self.jobs = [rig.spawn(end, f"exec rping -s -P {self.listen} -p {PORT}", TIMEOUT * rig.slowness)
-                     for end in (1, 2)]
-        time.sleep(2 * rig.slowness)
+        self.jobs = [serve(rig, end, f"exec rping -s -P {self.listen} -p {PORT}",
+                           TIMEOUT * rig.slowness) for end in (1, 2)]
         connects(rig, "without rules the server answers")
 
     def __exit__(self, *_):

@@ -34,11 +34,9 @@ served_by_us() { # NAME PORT EVENT: the driver is the initiator
         echo "FAIL $1: rdma_cm said $(grep -o 'RDMA_CM_EVENT_[A-Z_]*' /tmp/rping.out | tail -n 1)"
     else echo "PASS $1"; fi
 }
-timeout $LONG rping -s -P -a 10.0.0.1 -p %d > /tmp/server.out 2>&1 &
-server=$!
-sleep 2
+server timeout $LONG rping -s -P -a 10.0.0.1 -p %d
 %s
-kill $server
+kill $server_pid
 """
 
 

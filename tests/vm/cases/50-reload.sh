@@ -17,16 +17,16 @@ reload() {
 	ok "$1: rping" timeout "$LIMIT" rping -c -a 10.0.0.2 -C 10 -V
 	rping_ends
 }
+connected() { [ "$(rdma resource show qp | grep -c 'state RTS.*rping')" = 4 ]; }
 traffic() { # clients and server that only end when they are made to
-	timeout "$LONG" rping -s -P > /dev/null 2>&1 &
-	other_pid=$!
+	server rping -s -P
+	other_pid=$server_pid
 	server b rping -s -P
 	timeout "$LONG" rping -c -a 10.0.0.2 > /dev/null 2>&1 &
 	clients=$!
 	timeout "$LONG" ip netns exec b rping -c -a 10.0.0.1 > /dev/null 2>&1 &
 	clients="$clients $!"
-	sleep $((2 * ${SLOWNESS:-1}))
-	matches "$1: connections are open" 'rping' rdma resource show qp
+	ok "$1: connections are open" within 20 connected
 }
 traffic_ends() {
 	local pid

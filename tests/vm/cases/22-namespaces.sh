@@ -9,11 +9,10 @@
 . lib.sh
 
 PORT=7180
-rping -s -P -p "$PORT" > /tmp/here.out 2>&1 < /dev/null &
-here=$!
-ip netns exec b rping -s -P -p "$PORT" > /tmp/there.out 2>&1 < /dev/null &
-there=$!
-sleep $((2 * ${SLOWNESS:-1}))
+server rping -s -P -p "$PORT"
+here=$server_pid
+server b rping -s -P -p "$PORT"
+there=$server_pid
 ok "a server listens in the first namespace" kill -0 "$here"
 ok "a server listens on the same port in namespace b" kill -0 "$there"
 

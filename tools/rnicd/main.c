@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -83,6 +84,19 @@ static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt,
 	exit(2);
 }
 
+/* A path that a socket can have. */
+static const char *parse_path(const char *option, const char *s)
+{
+	size_t max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
+	if (!*s)
+		die("%s: the path is empty", option);
+	if (strlen(s) > max)
+		die("%s: the path is longer than the %zu bytes that a socket's may have", option,
+		    max);
+	return s;
+}
+
 static u32 parse_number(const char *option, const char *s, u32 min, u32 max, bool power)
 {
 	unsigned long v;
@@ -126,7 +140,7 @@ static void parse_option(struct options *o, int c)
 {
 	switch (c) {
 	case OPT_SOCKET:
-		o->socket = optarg;
+		o->socket = parse_path("--socket", optarg);
 		break;
 	case OPT_WIRE:
 		o->cfg.wire = optarg;
@@ -136,7 +150,7 @@ static void parse_option(struct options *o, int c)
 		o->have_mac = true;
 		break;
 	case OPT_CONTROL:
-		o->control = optarg;
+		o->control = parse_path("--control", optarg);
 		break;
 	case OPT_DB_STRIDE:
 		o->cfg.db_stride_shift =

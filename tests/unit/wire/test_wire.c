@@ -119,7 +119,11 @@ static void test_descriptions(void **state)
 		{"", "unknown kind", EINVAL},
 		{"udp:x", "unknown kind of wire \"udp\"", EINVAL},
 		{"dgram", "local=PATH", EINVAL},
+		{"dgram:", "local=PATH", EINVAL},
+		{"dgram:,", "comma", EINVAL},
+		{"dgram:local=/tmp/x,remote=/tmp/y,", "comma", EINVAL},
 		{"dgram:local=/tmp/x", "remote=PATH", EINVAL},
+		{"dgram:local=/tmp/x,remote=/tmp/x", "the same", EINVAL},
 		{"dgram:local=/tmp/x,remote=/tmp/y,speed=3", "unknown option \"speed\"", EINVAL},
 		{"dgram:local=/tmp/x,remote=/tmp/y,mtu=67", "mtu \"67\"", EINVAL},
 		{"dgram:local=/tmp/x,remote=/tmp/y,mtu=65001", "mtu", EINVAL},
@@ -129,11 +133,17 @@ static void test_descriptions(void **state)
 		{"dgram:/tmp/x", "does not know", EINVAL},
 		{"dgram:x,local=/tmp/x,remote=/tmp/y", "does not know \"x\"", EINVAL},
 		{"dgram:local=/nonexistent/x,remote=/tmp/y", "cannot bind /nonexistent/x", ENOENT},
-		{"tap", "name of a device", EINVAL},
-		{"tap:", "name of a device", EINVAL},
+		{"tap", "name of an interface", EINVAL},
+		{"tap:", "name of an interface", EINVAL},
 		{"tap:a-name-that-is-too-long", "15 bytes", EINVAL},
+		{"tap:a,b", "option \"b\" has no value", EINVAL},
 		{"packet:", "name of an interface", EINVAL},
+		{"tap:a/b", "\"a/b\" is no name", EINVAL},
+		{"tap:..", "\"..\" is no name", EINVAL},
+		{"packet:a b", "\"a b\" is no name", EINVAL},
+		{"packet:a-name-that-is-too-long", "15 bytes", EINVAL},
 		{"packet:nosuchif0", "cannot use interface \"nosuchif0\"", 0},
+		{"packet:lo", "cannot use interface \"lo\"", 0},
 		{"null:x", "no option", EINVAL},
 	};
 	char err[200], longpath[400];
@@ -149,6 +159,10 @@ static void test_descriptions(void **state)
 	assert_null(wire_open(loop, longpath, &ops, &a, err, sizeof(err)));
 	assert_int_equal(errno, ENAMETOOLONG);
 	assert_null(wire_open(loop, "tap", &ops, &a, NULL, 0));
+	/* an interface of another kind is not a description that makes no sense */
+	assert_null(wire_open(loop, "tap:lo", &ops, &a, err, sizeof(err)));
+	assert_int_not_equal(errno, EINVAL);
+	assert_non_null(strstr(err, access("/dev/net/tun", F_OK) ? "/dev/net/tun" : "\"lo\""));
 	a.w = wire_open(loop, "null:mtu=4000", &ops, &a, err, sizeof(err));
 	assert_non_null(a.w);
 	assert_string_equal(err, "");

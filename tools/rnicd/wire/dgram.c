@@ -253,6 +253,10 @@ int wire_dgram_open(struct wire *w, struct wire_params *p)
 	ret = check_path(p, "local", p->local);
 	if (!ret)
 		ret = check_path(p, "remote", p->remote);
+	if (!ret && !strcmp(p->local, p->remote)) {
+		wire_error(p, "local and remote are the same, %s", p->local);
+		ret = -EINVAL;
+	}
 	if (ret)
 		return ret;
 	d->remote.sun_family = AF_UNIX;

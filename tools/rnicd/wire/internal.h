@@ -73,6 +73,7 @@ struct wire_params {
 
 __attribute__((format(printf, 2, 3))) void wire_error(const struct wire_params *p, const char *fmt,
 						      ...);
+int wire_check_interface(const struct wire_params *p, const char *kind);
 
 /* Each fills the wire's backend, MTU and carrier; 0 or -errno with the reason in @p. */
 int wire_dgram_open(struct wire *w, struct wire_params *p);

@@ -151,18 +151,13 @@ int wire_packet_open(struct wire *w, struct wire_params *p)
 	k->port.aux = true;
 	w->be = &packet_backend;
 	w->be_priv = k;
-	if (p->name && strlen(p->name) >= IFNAMSIZ) {
-		wire_error(p, "\"%s\" is longer than a device's name may be, %d bytes", p->name,
-			   IFNAMSIZ - 1);
-		return -EINVAL;
-	}
-	if (!p->name || p->local || p->remote) {
-		wire_error(p, "packet needs the name of an interface, as in packet:eth0");
-		return -EINVAL;
-	}
+	ret = wire_check_interface(p, "packet");
+	if (ret)
+		return ret;
 	ret = open_socket(k, p);
 	if (ret) {
-		wire_error(p, "cannot use interface \"%s\": %s", p->name, strerror(-ret));
+		wire_error(p, "cannot use interface \"%s\": %s", p->name,
+			   ret == -EMSGSIZE ? "its own MTU is less than that" : strerror(-ret));
 		return ret;
 	}
 	ret = wire_port_init(&k->port, WIRE_GSO_MAX_FRAME);

@@ -129,7 +129,7 @@ static const struct wire_backend tap_backend = {
 static int tap_attach(struct tap *t, struct wire_params *p)
 {
 	struct ifreq ifr = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
-	int hlen = WIRE_VNET_HLEN;
+	int hlen = WIRE_VNET_HLEN, ret;
 
 	strcpy(ifr.ifr_name, p->name);
 	t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -138,8 +138,11 @@ static int tap_attach(struct tap *t, struct wire_params *p)
 		return -errno;
 	}
 	if (ioctl(t->fd, TUNSETIFF, &ifr)) {
-		wire_error(p, "cannot attach to tap device \"%s\": %s", p->name, strerror(errno));
-		return -errno;
+		/* what the kernel calls an invalid argument is a device of another kind */
+		ret = errno == EINVAL ? -ENODEV : -errno;
+		wire_error(p, "cannot attach to tap device \"%s\": %s", p->name,
+			   ret == -ENODEV ? "it is another kind of interface" : strerror(-ret));
+		return ret;
 	}
 	if (ioctl(t->fd, TUNSETVNETHDRSZ, &hlen) ||
 	    ioctl(t->fd, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN)) {
@@ -182,15 +185,9 @@ int wire_tap_open(struct wire *w, struct wire_params *p)
 	t->fd = -1;
 	w->be = &tap_backend;
 	w->be_priv = t;
-	if (p->name && strlen(p->name) >= IFNAMSIZ) {
-		wire_error(p, "\"%s\" is longer than a device's name may be, %d bytes", p->name,
-			   IFNAMSIZ - 1);
-		return -EINVAL;
-	}
-	if (!p->name || p->local || p->remote) {
-		wire_error(p, "tap needs the name of a device, as in tap:rnic0");
-		return -EINVAL;
-	}
+	ret = wire_check_interface(p, "tap");
+	if (ret)
+		return ret;
 	ret = tap_attach(t, p);
 	if (!ret)
 		ret = interface_mtu(w, p);

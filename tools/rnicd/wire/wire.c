@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <net/if.h>
 
 #include "wire/internal.h"
 
@@ -331,6 +332,25 @@ void wire_error(const struct wire_params *p, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Names that no interface can have: see dev_valid_name() of the kernel. */
+int wire_check_interface(const struct wire_params *p, const char *kind)
+{
+	if (!p->name || p->local || p->remote) {
+		wire_error(p, "%s needs the name of an interface, as in %s:rnic0", kind, kind);
+		return -EINVAL;
+	}
+	if (strlen(p->name) >= IFNAMSIZ) {
+		wire_error(p, "\"%s\" is longer than an interface's name may be, %d bytes", p->name,
+			   IFNAMSIZ - 1);
+		return -EINVAL;
+	}
+	if (strpbrk(p->name, "/: \t\n") || !strcmp(p->name, ".") || !strcmp(p->name, "..")) {
+		wire_error(p, "\"%s\" is no name of an interface", p->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int parse_mtu(struct wire_params *p, const char *value)
 {
 	char *end;
@@ -351,8 +371,12 @@ static int parse_option(struct wire_params *p, char *opt, bool first)
 {
 	char *value = strchr(opt, '=');
 
+	if (!*opt) {
+		wire_error(p, "a comma with no option beside it");
+		return -EINVAL;
+	}
 	if (!value) {
-		if (!first || !*opt) {
+		if (!first) {
 			wire_error(p, "option \"%s\" has no value", opt);
 			return -EINVAL;
 		}

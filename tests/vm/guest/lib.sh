@@ -82,7 +82,7 @@ listeners() {
 more_listeners() { [ "$(listeners)" -gt "$1" ]; }
 
 # server CMD...: start CMD in the background, wait until it listens: until our RNICs have one
-# more listener, at most 3 s, or, for what is no verbs program, SERVER_DELAY seconds
+# more listener, at most 10 s, or, for what is no verbs program, SERVER_DELAY seconds
 server() {
 	# not the function, whose shell would be what a later kill reaches
 	[ "$1" != b ] || set -- ip netns exec "$@"
@@ -93,7 +93,7 @@ server() {
 	if [ -n "${SERVER_DELAY:-}" ]; then
 		sleep "$SERVER_DELAY"
 	else
-		within $((3 * ${SLOWNESS:-1})) more_listeners "$before" || true
+		within $((10 * ${SLOWNESS:-1})) more_listeners "$before" || true
 		sleep 0.2	# one on the wildcard address now goes to the next device
 	fi
 	kill -0 "$server_pid" 2> /dev/null || { cat /tmp/server.out; fail "server '$*' ended"; }

@@ -55,11 +55,12 @@ def listeners(rig, end):
 
 
 def serve(rig, end, command, timeout=None):
-    """Starts a verbs server; returns its Job when there is one more listener, or after 3 s."""
+    """Starts a verbs server; returns its Job when there is one more listener, or after 10 s: on a
+    loaded host a program takes seconds to start."""
     before = listeners(rig, end)
     job = rig.spawn(end, command, timeout)
     wait_until(lambda: job.code is not None or listeners(rig, end) > before,
-               3 * rig.slowness, 0.3)
+               10 * rig.slowness, 0.3)
     # one on the wildcard address now goes to the next device
     time.sleep(0.2 * rig.slowness)
     return job

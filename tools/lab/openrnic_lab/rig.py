@@ -48,11 +48,15 @@ def build(kernel, rnics=True):
     RUNS.mkdir(parents=True, exist_ok=True)
     for name, command in steps:
         log = RUNS / f"build-{name.replace(' ', '-')}.log"
-        with open(log, "wb") as out:
-            done = subprocess.run(command, stdout=out, stderr=out, check=False)
-        if done.returncode:
+        with open(log, "wb") as out, \
+                subprocess.Popen(command, stdout=out, stderr=out) as process:
+            try:
+                process.wait(2)
+            except subprocess.TimeoutExpired:
+                say(f"building {name} ...")
+        if process.returncode:
             print(tail(log), flush=True)
-            raise LabError(f"build of {name}", f"exit code {done.returncode}", log)
+            raise LabError(f"build of {name}", f"exit code {process.returncode}", log)
 
 
 class Rnic:

@@ -498,7 +498,7 @@ static void wire_options(void)
 		{"dgram:local=/tmp/x", "remote=PATH", 2},
 		{"tap:", "tap:rnic0", 2},
 		{"tap:abcdefghijklmnop", "15 bytes", 2},
-		{"packet:", "packet:eth0", 2},
+		{"packet:", "name of an interface", 2},
 		{"packet:abcdefghijklmnop", "15 bytes", 2},
 		{"null:x", "no option", 2},
 		{"wifi:x", "dgram, tap, packet, null", 2},

@@ -340,16 +340,10 @@ static void rnic_vfu_reset(void *priv, enum vfu_reset kind)
 	rnic_reset(priv);
 }
 
-static void rnic_vfu_attached(void *priv, bool on)
-{
-	log_info("a VMM %s", on ? "attached" : "detached");
-}
-
 static const struct vfu_ops rnic_vfu_ops = {
 	.bar_read = rnic_bar_read,
 	.bar_write = rnic_bar_write,
 	.reset = rnic_vfu_reset,
-	.attached = rnic_vfu_attached,
 };
 
 static struct vfu_dev *rnic_new_vfu(struct rnic *dev)

@@ -4,7 +4,7 @@
 import os
 import signal
 
-from openrnic_lab.common import wait_until
+from openrnic_lab.common import LabError, wait_until
 from openrnic_lab.machine import PORTS
 from openrnic_lab.testing import check, equal
 
@@ -26,3 +26,15 @@ def test_killed_client(rig):
         equal(job.wait().output, f"{number}\n", f"output of command {number} after it")
     check(wait_until(lambda: not machine.run("pgrep -x yes"), 20 * rig.slowness, 0.2),
           "the old command has ended")
+
+
+def test_no_such(rig):
+    """A machine or an RNIC that a rig does not have is named, and is not another one."""
+    for what in (rig.vm, rig.nic):
+        for number in (0, 3, -1):
+            try:
+                found = what(number)
+            except LabError as error:
+                check(f" {number}: rig '{rig.name}' has no such" in str(error), str(error))
+            else:
+                raise AssertionError(f"number {number} is {found}")

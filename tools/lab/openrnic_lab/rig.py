@@ -146,10 +146,14 @@ class Rig:
 
     def vm(self, number):
         """Machine 1 or 2; the only machine for either number in shape "one"."""
+        if number not in (1, 2) or not self.machines:
+            raise LabError(f"machine {number}", f"rig '{self.name}' has no such machine")
         return self.machines[0 if self.shape == "one" else number - 1]
 
     def nic(self, number):
         """RNIC 1 or 2."""
+        if not 1 <= number <= len(self.nics):
+            raise LabError(f"RNIC {number}", f"rig '{self.name}' has no such RNIC")
         return self.nics[number - 1]
 
     def run(self, end, command, timeout=None):

@@ -34,6 +34,7 @@ for mac in {GW1} {GW2}; do ip netns exec b bridge fdb replace $mac dev $NETDEV2 
 TEARDOWN = f"""
 . /run/rig
 pkill -9 -x rping
+ip link set renamed name $NETDEV1; ip link set $NETDEV1 up
 ip link del v7; ip netns exec b ip link del v7; ip link del other
 ip route del 10.9.0.2
 ip neigh del 10.0.0.251 dev $NETDEV1; ip neigh del 10.0.0.252 dev $NETDEV1
@@ -233,6 +234,26 @@ def test_no_way(rig):
         moving.stands("through another device")
         do(rig, "ip route replace 10.9.0.2 via 10.0.0.251; ip link del other", "it is back")
         moving.moves("through our device")
+
+
+def test_interface(rig):
+    """The connection outlives its address and its netdev being away, and a new name."""
+    # the kernel forgets neighbours and routes with the last address, and with the link
+    way = f"""ip neigh replace 10.0.0.251 lladdr {GW1} dev $NETDEV1 nud permanent
+        ip route replace 10.9.0.2 via 10.0.0.251"""
+    with transfer(rig) as moving:
+        do(rig, "ip addr del 10.0.0.1/24 dev $NETDEV1", "the local address is removed")
+        moving.stands("without its address")
+        do(rig, f"ip addr add 10.0.0.1/24 dev $NETDEV1; {way}", "the local address is added")
+        moving.sends("address back", lambda f: f.dst != GW1, f"go to {GW1}")
+        do(rig, "ip link set $NETDEV1 down", "the netdev goes down")
+        moving.stands("netdev down")
+        do(rig, f"ip link set $NETDEV1 up; {way}", "the netdev comes up")
+        moving.sends("netdev up", lambda f: f.dst != GW1, f"go to {GW1}")
+        do(rig, "ip link set $NETDEV1 name renamed", "the netdev is renamed")
+        moving.moves("renamed")
+        do(rig, "ip link set renamed name $NETDEV1", "and back")
+        moving.moves("renamed back")
 
 
 def test_redirect(rig):

@@ -254,13 +254,17 @@ static void qp_flush(struct iw_qp *qp)
 	iw_rq_flush(qp);
 }
 
-/* Flush, and leave the record in a state in which the host rings for what it posts later. */
+/*
+ * Flush, and leave the record in a state in which the host rings for what it posts later. What was
+ * posted meanwhile waits for the next turn: a host that posts as fast as it is flushed would keep
+ * everybody else waiting here.
+ */
 static void qp_flush_all(struct iw_qp *qp)
 {
 	list_del(&qp->run);
-	do
-		qp_flush(qp);
-	while (iw_qp_sleep(qp));
+	qp_flush(qp);
+	if (iw_qp_sleep(qp))
+		iw_qp_wake(qp);
 }
 
 static void qp_reset_conn(struct iw_qp *qp)

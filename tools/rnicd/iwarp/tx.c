@@ -620,8 +620,9 @@ static void tx_burst(struct iw_qp *qp)
 	qp->tx.mulpdu = mpa_mulpdu(tcp_emss(qp->conn->tcp), qp->tx.markers);
 	while (tx_alive(qp)) {
 		got = tx_pick(qp);
+		/* An index that comes and goes is work, too. */
 		if (got == TX_IDLE && tx_alive(qp) && iw_qp_sleep(qp))
-			continue;
+			got = TX_LOCAL;
 		if (got != TX_READY && got != TX_LOCAL)
 			return;
 		if (!bytes || !units) {

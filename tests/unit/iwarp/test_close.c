@@ -288,6 +288,43 @@ static void terminate(void **state)
 	rig_free(w->r);
 }
 
+/*
+ * A QP that fails keeps a copy of what TCP may have to send again, as long as there is a connection
+ * and all copies together are not too many; else the connection is reset.
+ */
+static void terminate_under_way(bool room)
+{
+	struct ends *w = ends_new();
+	struct iw *iw = w->r->h[0].dev.iw;
+	u32 others = room ? 5 : IW_DETACH_ALL - 1;
+
+	bind_both(w, ORNIC_RTR_WRITE, 2);
+	rig_run_for(w->r, 1000 * MS);
+	iw->snap_bytes = others;
+	write_from(w, 0, 100000, ORNIC_WRF_SIGNALED);
+	rig_step(w->r);
+	assert_true(iw_terminate(iw_qp_find(&w->r->h[0].dev, w->qp[0]->qpn), TERM_RDMAP, 0, 0));
+	expect(w->scq[0], 0, ORNIC_CQE_FLUSHED);
+	assert_int_equal(iw->snap_bytes > others, room);
+	rig_run_for(w->r, 1000 * MS);
+	assert_int_equal(iw->snap_bytes, others);
+	assert_true(w->tc[0]->ended && w->tc[1]->ended);
+	assert_int_equal(w->tc[1]->terms_rcvd, room);
+	assert_int_equal(w->tc[1]->end == TCP_EV_PEER_RST, !room);
+	iw->snap_bytes = 0;
+	rig_free(w->r);
+}
+
+static void terminate_with_copy(void **state)
+{
+	terminate_under_way(true);
+}
+
+static void terminate_without_copy(void **state)
+{
+	terminate_under_way(false);
+}
+
 /* Bytes that came before the initiator's MODE_RDMA are FPDUs. */
 static void early_fpdus(void **state)
 {
@@ -381,6 +418,8 @@ int main(void)
 		cmocka_unit_test(peer_fin),
 		cmocka_unit_test(lost),
 		cmocka_unit_test(terminate),
+		cmocka_unit_test(terminate_with_copy),
+		cmocka_unit_test(terminate_without_copy),
 		cmocka_unit_test(early_fpdus),
 		cmocka_unit_test(awake),
 	};

@@ -24,6 +24,8 @@
 #define IW_BUDGET_MSGS	64u
 /* What a QP that fails may keep of its unacknowledged payload (iw_tx_detach). */
 #define IW_DETACH_MAX (16u << 20)
+/* What all that fail together may keep. */
+#define IW_DETACH_ALL (256u << 20)
 /* Pieces of host memory that one FPDU's payload may consist of. */
 #define IW_MAX_IOV 64
 
@@ -193,6 +195,7 @@ enum iw_tx_kind {
  * @rtr_out: our RTR Read is outstanding; it is older than all of @orq
  * @rtr_in: the peer's RTR Read is in @resp
  * @term: Terminate message
+ * @snap: copies that struct iw_snap point into, @snap_len bytes; gone with the connection
  * @mulpdu: when last looked at
  * @markers: the peer asked for them
  * @pos: bytes of the stream of FPDUs that were handed to TCP, modulo 2^32
@@ -220,6 +223,7 @@ struct iw_tx {
 	bool rtr_out;
 	bool rtr_in;
 	u8 *snap;
+	u32 snap_len;
 	struct ornic_terminate term;
 	u8 term_len;
 	u32 mulpdu;
@@ -286,6 +290,7 @@ struct iw {
 	struct iw_qp *qp[RNIC_MAX_QP];
 	struct list_head run; /* QPs with work */
 	struct list_head cq_errors; /* CQs that failed and whose QPs are not in ERROR yet */
+	u32 snap_bytes; /* of all QPs */
 	u8 fpdu[MPA_MARKED_MAX]; /* where an FPDU is made that TCP wants a part of */
 };
 
@@ -374,6 +379,8 @@ void iw_rq_flush(struct iw_qp *qp);
 void iw_tx_run(struct iw_qp *qp);
 /* Keep a copy of all payload that is not acknowledged yet; false: it cannot be had. */
 bool iw_tx_detach(struct iw_qp *qp);
+/* The copy is of no use any more: nothing will be sent. */
+void iw_tx_forget(struct iw_qp *qp);
 /* Queue the Terminate message that is wanted; false: not yet, no room. */
 bool iw_tx_term(struct iw_qp *qp);
 u32 iw_tx_reads_in(const struct iw_qp *qp);

@@ -93,7 +93,7 @@ static void qp_free(struct iw_qp *qp)
 	free(qp->sq.wr);
 	free(qp->tx.resp);
 	free(qp->tx.orq);
-	free(qp->tx.snap);
+	iw_tx_forget(qp);
 	free(qp->rx.acc);
 	free(qp);
 }
@@ -313,6 +313,8 @@ void iw_qp_fail(struct iw_qp *qp, u16 cause, enum iw_end end)
 	case IW_END_KEEP:
 		break;
 	}
+	if (!qp->conn)
+		iw_tx_forget(qp);
 }
 
 void iw_conn_lost(struct iw_qp *qp)

@@ -737,6 +737,29 @@ static void snap_set(struct iw_snap *snap, u8 *data, u32 from, u32 to)
 	snap->len = to - from;
 }
 
+static u8 *snap_alloc(struct iw_qp *qp, u64 len)
+{
+	struct iw *iw = qp->dev->iw;
+
+	if (len > IW_DETACH_MAX || len > IW_DETACH_ALL - iw->snap_bytes)
+		return NULL;
+	qp->tx.snap = malloc(len);
+	if (!qp->tx.snap)
+		return NULL;
+	qp->tx.snap_len = (u32)len;
+	iw->snap_bytes += (u32)len;
+	return qp->tx.snap;
+}
+
+void iw_tx_forget(struct iw_qp *qp)
+{
+	if (!qp->tx.snap)
+		return;
+	qp->dev->iw->snap_bytes -= qp->tx.snap_len;
+	free(qp->tx.snap);
+	qp->tx.snap = NULL;
+}
+
 /* QP state is ERROR already, in which nothing is read by the usual way: hence the lower functions.
  */
 bool iw_tx_detach(struct iw_qp *qp)
@@ -747,12 +770,9 @@ bool iw_tx_detach(struct iw_qp *qp)
 
 	if (!total)
 		return true;
-	if (total > IW_DETACH_MAX)
+	p = snap_alloc(qp, total);
+	if (!p)
 		return false;
-	qp->tx.snap = malloc(total);
-	if (!qp->tx.snap)
-		return false;
-	p = qp->tx.snap;
 	for (i = qp->sq.ci; i != qp->tx.next_wr; i++) {
 		struct iw_wr *wr = iw_sq_wr(qp, i);
 		u32 len = (u32)wr_unacked(wr);

@@ -378,6 +378,9 @@ static bool rnic_hook(struct loop_hook *h)
 	bool more;
 
 	dev->heartbeat++;
+	/* Not set up, or stopped by a fatal error: then even TCP's clock stands still. */
+	if (!rnic_ready(dev))
+		return false;
 	more = iw_run(dev);
 	more |= nic_run(dev);
 	conn_run(dev);
@@ -386,7 +389,10 @@ static bool rnic_hook(struct loop_hook *h)
 
 static void rnic_tcp_timer(struct loop_timer *t)
 {
-	conn_run(container_of(t, struct rnic, tcp_timer));
+	struct rnic *dev = container_of(t, struct rnic, tcp_timer);
+
+	if (rnic_ready(dev))
+		conn_run(dev);
 }
 
 static int rnic_init_parts(struct rnic *dev)

@@ -188,9 +188,15 @@ static u64 qmem_run(const struct qmem *qm, u64 off, u64 len)
 	return min(run, len);
 }
 
+/* A device that has stopped writes nothing any more, whatever is still under way. */
+static bool qmem_may(const struct rnic *dev, int prot)
+{
+	return !(prot & DMA_PROT_WRITE) || likely(!(dev->regs.status & ORNIC_STATUS_FATAL));
+}
+
 void *qmem_ptr(struct rnic *dev, const struct qmem *qm, u64 off, u64 len, int prot)
 {
-	if (!range_ok(off, len, qm->len) || qmem_run(qm, off, len) < len)
+	if (!qmem_may(dev, prot) || !range_ok(off, len, qm->len) || qmem_run(qm, off, len) < len)
 		return NULL;
 	return dma_ptr(dev->dma, qmem_addr(qm, off), len, prot);
 }
@@ -201,7 +207,7 @@ static int qmem_copy(struct rnic *dev, const struct qmem *qm, u64 off, void *buf
 	u64 run;
 	int ret;
 
-	if (!range_ok(off, len, qm->len))
+	if (!qmem_may(dev, prot) || !range_ok(off, len, qm->len))
 		return -EFAULT;
 	while (len) {
 		run = qmem_run(qm, off, len);
@@ -234,7 +240,7 @@ int qmem_iov(struct rnic *dev, const struct qmem *qm, u64 off, u64 len, int prot
 	int n = 0, got, merged;
 	u64 run;
 
-	if (!range_ok(off, len, qm->len))
+	if (!qmem_may(dev, prot) || !range_ok(off, len, qm->len))
 		return -EFAULT;
 	while (len) {
 		run = qmem_run(qm, off, len);
@@ -276,7 +282,7 @@ int qmem_load64(struct rnic *dev, const struct qmem *qm, u64 off, u64 *val)
 
 int qmem_store32(struct rnic *dev, const struct qmem *qm, u64 off, u32 val)
 {
-	if (!range_ok(off, 4, qm->len))
+	if (!qmem_may(dev, DMA_PROT_WRITE) || !range_ok(off, 4, qm->len))
 		return -EFAULT;
 	return dma_write_le32(dev->dma, qmem_addr(qm, off), val);
 }

@@ -80,7 +80,8 @@ static void nic_writable(void *priv)
 	struct rnic *dev = priv;
 
 	dev->nic->tx_blocked = false;
-	tcp_tx_ready(dev->tcp);
+	if (rnic_ready(dev))
+		tcp_tx_ready(dev->tcp);
 }
 
 static void nic_link(void *priv, bool up)

@@ -417,6 +417,48 @@ static void tx_bad(void)
 	CHECK_EQ(wire_get(frame, sizeof(frame), 50), 0);
 }
 
+/* Offload fields that contradict the frame, on a wire that leaves the cutting to others as well. */
+static void tx_tso_bad(void)
+{
+	struct {
+		u16 flags, start, hdr_len;
+		u8 doff, version, proto;
+	} t[] = {
+		{ORNIC_TXF_TSO4, 34, 54, 0x50, 0x45, 6}, /* good */
+		{ORNIC_TXF_TSO4, 34, 50, 0x50, 0x45, 6}, /* shorter than the headers */
+		{ORNIC_TXF_TSO4, 34, 58, 0x50, 0x45, 6}, /* longer */
+		{ORNIC_TXF_TSO4, 34, 54, 0x60, 0x45, 6},
+		{ORNIC_TXF_TSO4, 34, 54, 0x40, 0x45, 6},
+		{ORNIC_TXF_TSO6, 34, 54, 0x50, 0x45, 6}, /* the other IP */
+		{ORNIC_TXF_TSO4, 34, 54, 0x50, 0x65, 6},
+		{ORNIC_TXF_TSO4, 34, 54, 0x50, 0x46, 6}, /* TCP is not there */
+		{ORNIC_TXF_TSO4, 38, 58, 0x50, 0x45, 6},
+		{ORNIC_TXF_TSO4, 34, 54, 0x50, 0x45, 17}, /* not TCP */
+	};
+	u8 f[2048], frame[2048];
+	struct ornic_tx_desc *desc;
+	u32 len;
+
+	start();
+	for (unsigned int i = 0; i < ARRAY_SIZE(t); i++) {
+		len = ip_frame(f, peer, 6, 100);
+		f[14] = t[i].version;
+		f[23] = t[i].proto;
+		f[46] = t[i].doff;
+		memcpy(drv_ptr(d, txbuf, len), f, len);
+		desc = tx_desc(txbuf, len, ORNIC_TXF_CSUM | ORNIC_TXF_EOP | t[i].flags);
+		desc->csum_start = cpu_to_le16(t[i].start);
+		desc->csum_off = cpu_to_le16(16);
+		desc->mss = cpu_to_le16(1000);
+		desc->hdr_len = cpu_to_le16(t[i].hdr_len);
+		tx_ring();
+		tx_wait();
+	}
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_ETH_TX_BAD), ARRAY_SIZE(t) - 1);
+	CHECK_EQ(wire_get(frame, sizeof(frame), 1000), 154);
+	CHECK_EQ(wire_get(frame, sizeof(frame), 30), 0);
+}
+
 static void tx_irq(void)
 {
 	start();
@@ -433,6 +475,11 @@ static void tx_irq(void)
 	/* Armed with what it has seen: one more is done, so at once. */
 	drv_doorbell(d, 0, ORNIC_DB_ETH_ARM, drv_db(0, ORNIC_DB_FLAG_ARM | ORNIC_DB_FLAG_TX, 1));
 	CHECK_EQ(vc_msix_wait(d->c, tx_vector, 1000), 1);
+	/* Neither what was taken back nor what was not done yet is a consumer index. */
+	drv_doorbell(d, 0, ORNIC_DB_ETH_ARM, drv_db(0, ORNIC_DB_FLAG_ARM | ORNIC_DB_FLAG_TX, 0));
+	drv_doorbell(d, 0, ORNIC_DB_ETH_ARM, drv_db(0, ORNIC_DB_FLAG_ARM | ORNIC_DB_FLAG_TX, 3));
+	CHECK_EQ(drv_reg(d, ORNIC_REG_DB_REFUSED), 2);
+	CHECK_EQ(vc_msix_wait(d->c, tx_vector, 30), 0);
 }
 
 /* ---- reception ---- */
@@ -1029,6 +1076,7 @@ static const struct test tests[] = {
 	{"tx_tso_plain", tx_tso_plain},
 	{"tx_tso_vlan", tx_tso_vlan},
 	{"tx_bad", tx_bad},
+	{"tx_tso_bad", tx_tso_bad},
 	{"tx_irq", tx_irq},
 	{"rx_filter", rx_filter},
 	{"rx_csum", rx_csum},

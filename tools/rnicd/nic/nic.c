@@ -164,8 +164,8 @@ static bool nic_arm(struct rnic *dev, u32 number, u64 val, u32 index)
 	if (number >= (tx ? RNIC_MAX_TXQ : RNIC_MAX_RXQ))
 		return false;
 	r = tx ? dev->nic->txq[number] : dev->nic->rxq[number];
-	/* No more can have been taken than there were. */
-	if (!r || r->ci - index >= 1u << 31)
+	/* The host can have taken nothing but what was written, and takes nothing back. */
+	if (!r || index - r->seen > r->ci - r->seen)
 		return false;
 	r->seen = index;
 	if (val & ORNIC_DB_FLAG_ARM)

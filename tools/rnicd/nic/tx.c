@@ -131,7 +131,8 @@ static int tx_send(struct rnic *dev, struct tx_frame *t)
 	if (t->bad || t->len < ETH_HLEN)
 		return -EINVAL;
 	frame = tx_vlan(dev, t);
-	if (!tx_meta(t, shift, &m) || tx_packet_len(frame, t->len, &m) > dev->mtu)
+	if (!tx_meta(t, shift, &m) || tx_packet_len(frame, t->len, &m) > dev->mtu ||
+	    (m.gso_type && !wire_gso_ok(frame, t->len, &m)))
 		return -EINVAL;
 	if (!dev->port_up || !wire_link(dev->wire)) {
 		dev->stats[ORNIC_STAT_ETH_TX_DROP]++;

@@ -99,6 +99,13 @@ static int parse_gso(struct gso_frame *g, u8 *frame, size_t len, const struct wi
 	return 0;
 }
 
+bool wire_gso_ok(const u8 *frame, size_t len, const struct wire_meta *meta)
+{
+	struct gso_frame g;
+
+	return !parse_gso(&g, (u8 *)frame, len, meta) && g.hdr_len == meta->hdr_len;
+}
+
 static void fix_ip4(u8 *ip, u32 hlen, u32 total, u16 index)
 {
 	u16 check;

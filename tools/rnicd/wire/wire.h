@@ -150,6 +150,9 @@ struct pcap *wire_capture(const struct wire *w);
 
 const struct wire_stats *wire_stats(const struct wire *w);
 
+/* Can the frame be cut as @meta says: is it TCP over that IP, and are the headers as long? */
+bool wire_gso_ok(const u8 *frame, size_t len, const struct wire_meta *meta);
+
 /*
  * Carry out @meta in software: complete the checksum, or cut into segments
  * that are given to @emit one by one (its nonzero return stops and is

@@ -321,41 +321,16 @@ static bool conn_op_conn_req(void *ctx, u32 listener, u32 syn_id, const void *fr
 {
 	struct ornic_teqe ev = {.type = ORNIC_TCP_CONN_REQ};
 	struct rnic *dev = ctx;
-	struct conn_table *t = dev->conns;
 	struct eq *eq = eq_tcp(dev);
-	struct held_syn *h;
 
 	if (!eq || !eq_has_room(eq) || len > ORNIC_TEQ_SLOT_SIZE)
 		return false;
-	h = &t->syn[t->syn_next++ % RNIC_MAX_SYN];
-	*h = (struct held_syn){.id = syn_id, .listen_id = listener, .used = true};
 	ev.listen_id = cpu_to_le32(listener);
 	ev.syn_id = cpu_to_le32(syn_id);
 	ev.info = cpu_to_le32(info->looped ? ORNIC_CONN_REQ_LOOPED : 0);
 	eq_put_tcp(dev, eq, &ev, frame, (u32)len);
 	eq_fire(dev, eq);
 	return true;
-}
-
-void conn_syn_forget(struct rnic *dev, u32 syn_id)
-{
-	struct held_syn *h;
-
-	for (h = dev->conns->syn; h < dev->conns->syn + RNIC_MAX_SYN; h++)
-		if (h->used && h->id == syn_id)
-			h->used = false;
-}
-
-void conn_syn_refuse_all(struct rnic *dev, u32 listen_id)
-{
-	struct held_syn *h;
-
-	for (h = dev->conns->syn; h < dev->conns->syn + RNIC_MAX_SYN; h++) {
-		if (!h->used || h->listen_id != listen_id)
-			continue;
-		h->used = false;
-		tcp_refuse(dev->tcp, h->id, TCP_REFUSE_RST);
-	}
 }
 
 static void conn_established(struct rnic_conn *c)

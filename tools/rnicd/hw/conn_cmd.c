@@ -264,7 +264,6 @@ struct cmd_ret conn_cmd_unlisten(struct rnic *dev, const void *cmd)
 
 	if (!id || id >= RNIC_MAX_LISTEN)
 		return CMD_BAD(NUMBER, struct ornic_cmd_number, number);
-	conn_syn_refuse_all(dev, id);
 	if (tcp_unlisten(dev->tcp, id))
 		return CMD_BAD(NOT_FOUND, struct ornic_cmd_number, number);
 	return CMD_OK;
@@ -355,7 +354,6 @@ struct cmd_ret conn_cmd_accept(struct rnic *dev, const void *cmd)
 		return ret;
 	}
 	conn->tcp = tcp_conn_find(dev->tcp, id);
-	conn_syn_forget(dev, syn);
 	return ret;
 }
 
@@ -367,13 +365,12 @@ struct cmd_ret conn_cmd_refuse(struct rnic *dev, const void *cmd)
 		[ORNIC_REFUSE_TO_HOST] = TCP_REFUSE_TO_HOST,
 	};
 	const struct ornic_cmd_refuse *c = cmd;
-	u32 h = le32_to_cpu(c->how), syn = le32_to_cpu(c->syn_id);
+	u32 h = le32_to_cpu(c->how);
 
 	if (h >= ARRAY_SIZE(how))
 		return CMD_BAD(FIELD, struct ornic_cmd_refuse, how);
-	if (tcp_refuse(dev->tcp, syn, how[h]))
+	if (tcp_refuse(dev->tcp, le32_to_cpu(c->syn_id), how[h]))
 		return CMD_BAD(GONE, struct ornic_cmd_refuse, syn_id);
-	conn_syn_forget(dev, syn);
 	return CMD_OK;
 }
 

@@ -18,21 +18,7 @@ struct nexthop {
 };
 
 /**
- * struct held_syn - a SYN that the host was told about
- * @id: the engine's name of it
- * @listen_id: its listener, which refuses it when it goes
- * @used: slot in use
- */
-struct held_syn {
-	u32 id;
-	u32 listen_id;
-	bool used;
-};
-
-/**
- * struct conn_table - connections, next hops, held SYNs
- * @syn: SYNs held; an entry whose SYN timed out is overwritten in its turn
- * @syn_next: where the next one goes
+ * struct conn_table - connections, next hops
  * @estab: connections established now
  */
 struct conn_table {
@@ -40,8 +26,6 @@ struct conn_table {
 	u32 count;
 	u32 estab;
 	struct nexthop nexthop[RNIC_MAX_NEXTHOP];
-	struct held_syn syn[RNIC_MAX_SYN];
-	u32 syn_next;
 	u32 random[64];
 	u32 nrandom;
 };
@@ -53,7 +37,5 @@ void conn_push(struct rnic_conn *c, enum ornic_tcp_event type, u32 info);
 /* The stream bytes beyond what the host consumed are the QP's from now on. */
 void conn_feed_qp(struct rnic_conn *c, u64 offset);
 void conn_drop_stream(struct rnic_conn *c);
-void conn_syn_forget(struct rnic *dev, u32 syn_id);
-void conn_syn_refuse_all(struct rnic *dev, u32 listen_id);
 
 #endif /* RNICD_HW_CONN_PRIV_H */

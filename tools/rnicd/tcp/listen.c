@@ -75,23 +75,6 @@ int tcp_listen(struct tcp_engine *e, uint32_t id, const struct ip_addr *addr, ui
 	return 0;
 }
 
-int tcp_unlisten(struct tcp_engine *e, uint32_t id)
-{
-	struct listener *l, **p;
-
-	if (id >= e->cfg.max_listeners || !e->listeners[id].used)
-		return -ENOENT;
-	l = &e->listeners[id];
-	for (uint32_t i = 0; i < e->cfg.max_syns && l->held; i++)
-		if (e->syns[i].used && e->syns[i].listener == l)
-			held_syn_forget(e, &e->syns[i]);
-	for (p = listen_head(e, l->port); *p != l; p = &(*p)->next)
-		;
-	*p = l->next;
-	l->used = false;
-	return 0;
-}
-
 /* ---------------------------------------------------------------- held SYNs */
 
 static uint32_t syn_id(const struct tcp_engine *e, const struct held_syn *h)
@@ -279,6 +262,33 @@ int tcp_refuse(struct tcp_engine *e, uint32_t id, enum tcp_refuse_how how)
 		e->ops->to_host(e->ctx, h->frame, h->frame_len, h->csum_flags);
 	}
 	held_syn_forget(e, h);
+	engine_leave(e);
+	return 0;
+}
+
+static void refuse_all(struct tcp_engine *e, struct listener *l)
+{
+	for (uint32_t i = 0; i < e->cfg.max_syns && l->held; i++) {
+		if (!e->syns[i].used || e->syns[i].listener != l)
+			continue;
+		refuse_rst(e, &e->syns[i]);
+		held_syn_forget(e, &e->syns[i]);
+	}
+}
+
+int tcp_unlisten(struct tcp_engine *e, uint32_t id)
+{
+	struct listener *l, **p;
+
+	if (id >= e->cfg.max_listeners || !e->listeners[id].used)
+		return -ENOENT;
+	l = &e->listeners[id];
+	engine_enter(e);
+	refuse_all(e, l);
+	for (p = listen_head(e, l->port); *p != l; p = &(*p)->next)
+		;
+	*p = l->next;
+	l->used = false;
 	engine_leave(e);
 	return 0;
 }

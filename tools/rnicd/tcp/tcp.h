@@ -533,7 +533,7 @@ int tcp_listen(struct tcp_engine *engine, uint32_t id, const struct ip_addr *add
 	       uint16_t vlan, uint32_t backlog);
 
 /**
- * tcp_unlisten - stop; its held SYNs are forgotten, their ids answer -ENOENT from now on.
+ * tcp_unlisten - stop; its held SYNs are refused by RST, their ids answer -ENOENT from now on.
  * Connections already accepted are not touched.
  *
  * Return: 0 or -ENOENT.

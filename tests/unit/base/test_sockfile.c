@@ -2,6 +2,7 @@
 /* Socket files: whose they are, and what is left of them. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -99,6 +101,50 @@ static void test_replaced(void **state)
 	close(fd);
 }
 
+/* A process that says at @done whether it has got the path, and holds it until it is killed. */
+static int start(int done)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), pid = fork();
+	struct sockfile f = {0};
+	char c;
+
+	if (pid) {
+		close(fd);
+		return pid;
+	}
+	alarm(30);
+	c = !sockfile_bind(&f, fd, path);
+	(void)!write(done, &c, 1);
+	for (;;)
+		pause();
+}
+
+/* Two start at the same time and find what a third has left: one of them serves. */
+static void test_two_at_once(void **state)
+{
+	for (int round = 0; round < 100; round++) {
+		int old = socket(AF_UNIX, SOCK_STREAM, 0), done[2], pid[2], i;
+		struct sockfile f = {0};
+		char got[2];
+
+		assert_int_equal(sockfile_bind(&f, old, path), 0);
+		close(old);
+		assert_int_equal(pipe(done), 0);
+		for (i = 0; i < 2; i++)
+			pid[i] = start(done[1]);
+		for (i = 0; i < 2; i++)
+			assert_int_equal(read(done[0], &got[i], 1), 1);
+		for (i = 0; i < 2; i++) {
+			kill(pid[i], SIGKILL);
+			waitpid(pid[i], NULL, 0);
+		}
+		assert_int_equal(got[0] + got[1], 1);
+		close(done[0]);
+		close(done[1]);
+		unlink(path);
+	}
+}
+
 static void test_no_socket(void **state)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -135,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_own),	    cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_left_behind), cmocka_unit_test(test_no_socket),
 		cmocka_unit_test(test_paths),	    cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_two_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

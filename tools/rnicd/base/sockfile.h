@@ -19,12 +19,13 @@ struct sockfile {
 };
 
 /**
- * sockfile_bind() - bind a socket to a path
+ * sockfile_bind() - bind a socket to a path; a stream socket listens then
  * @f: result
  * @fd: AF_UNIX socket of any type
  * @path: path
  *
- * A socket file that a dead process has left there is replaced; nothing else is.
+ * A socket file that a dead process has left there is replaced; nothing else is. Of several that
+ * find it at the same time one gets it. May wait for the others up to a second.
  *
  * Return: 0, -ENAMETOOLONG, -EADDRINUSE: a file of somebody's is there, or another error of bind()
  */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* accept4() */
 /* The socket of the control interface: clients, lines in, answers out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctl/priv.h"
@@ -65,8 +63,10 @@ static bool client_line(struct ctl_client *c)
 	c->in_len -= (u32)n + 1;
 	memmove(c->in, end + 1, c->in_len);
 	f = open_memstream(&c->out, &c->out_len);
-	if (!f)
+	if (!f) {
+		client_close(c);
 		return false;
+	}
 	ctl_command(c->ctl, line, f);
 	if (fclose(f) || !client_flush(c)) {
 		client_close(c);
@@ -75,38 +75,46 @@ static bool client_line(struct ctl_client *c)
 	return true;
 }
 
+static void client_lines(struct ctl_client *c)
+{
+	while (client_line(c))
+		;
+}
+
+static void client_receive(struct ctl_client *c)
+{
+	ssize_t n = recv(c->lf.fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	/* Also when a line is longer than any command. */
+	if (n <= 0) {
+		client_close(c);
+		return;
+	}
+	c->in_len += (u32)n;
+	client_lines(c);
+}
+
 static void client_cb(struct loop_fd *lf, u32 events)
 {
 	struct ctl_client *c = container_of(lf, struct ctl_client, lf);
-	ssize_t n;
 
 	if (events & EPOLLOUT && !client_flush(c)) {
 		client_close(c);
 		return;
 	}
-	if (!c->out) {
-		n = recv(lf->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		/* Also when a line is longer than any command. */
-		if (n <= 0) {
-			client_close(c);
-			return;
-		}
-		c->in_len += (u32)n;
-	}
-	while (client_line(c))
-		;
+	/* Those that came with the one whose answer had to wait are first. */
+	client_lines(c);
+	if (c->used && !c->out)
+		client_receive(c);
 }
 
-static void listen_cb(struct loop_fd *lf, u32 events)
+static void accepted(struct acceptor *a, int fd)
 {
-	struct ctl *ctl = container_of(lf, struct ctl, lf);
-	int fd = accept4(lf->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ctl *ctl = container_of(a, struct ctl, acceptor);
 	u32 i;
 
-	if (fd < 0)
-		return;
 	for (i = 0; i < CTL_MAX_CLIENTS && ctl->client[i].used; i++)
 		;
 	if (i == CTL_MAX_CLIENTS ||
@@ -118,23 +126,6 @@ static void listen_cb(struct loop_fd *lf, u32 events)
 	ctl->client[i].used = true;
 }
 
-static int ctl_listen(struct ctl *ctl, const char *path)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = sockfile_bind(&ctl->file, fd, path);
-	if (!ret && (chmod(path, 0600) || listen(fd, CTL_MAX_CLIENTS)))
-		ret = -errno;
-	if (!ret)
-		ret = loop_fd_add(ctl->dev->loop, &ctl->lf, fd, EPOLLIN, listen_cb);
-	if (ret)
-		close(fd);
-	return ret;
-}
-
 struct ctl *ctl_new(struct rnic *dev, const char *path)
 {
 	struct ctl *ctl = calloc(1, sizeof(*ctl));
@@ -143,7 +134,7 @@ struct ctl *ctl_new(struct rnic *dev, const char *path)
 	if (!ctl)
 		return NULL;
 	ctl->dev = dev;
-	ret = ctl_listen(ctl, path);
+	ret = acceptor_open(&ctl->acceptor, dev->loop, path, 0600, accepted);
 	if (!ret)
 		return ctl;
 	ctl_free(ctl);
@@ -153,7 +144,6 @@ struct ctl *ctl_new(struct rnic *dev, const char *path)
 
 void ctl_free(struct ctl *ctl)
 {
-	int fd;
 	u32 i;
 
 	if (!ctl)
@@ -161,12 +151,7 @@ void ctl_free(struct ctl *ctl)
 	for (i = 0; i < CTL_MAX_CLIENTS; i++)
 		if (ctl->client[i].used)
 			client_close(&ctl->client[i]);
-	sockfile_remove(&ctl->file);
-	if (ctl->lf.loop) {
-		fd = ctl->lf.fd;
-		loop_fd_del(&ctl->lf);
-		close(fd);
-	}
+	acceptor_close(&ctl->acceptor);
 	if (ctl->pcap) {
 		wire_set_capture(ctl->dev->wire, NULL);
 		pcap_close(ctl->pcap);

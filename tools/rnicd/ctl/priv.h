@@ -3,7 +3,7 @@
 #ifndef RNICD_CTL_PRIV_H
 #define RNICD_CTL_PRIV_H
 
-#include "base/sockfile.h"
+#include "base/acceptor.h"
 #include "ctl/ctl.h"
 
 #define CTL_MAX_CLIENTS 8
@@ -21,8 +21,7 @@ struct ctl_client {
 
 struct ctl {
 	struct rnic *dev;
-	struct loop_fd lf;
-	struct sockfile file;
+	struct acceptor acceptor;
 	struct pcap *pcap;
 	struct ctl_client client[CTL_MAX_CLIENTS];
 };

@@ -3,7 +3,7 @@
 #ifndef RNICD_VFU_INTERNAL_H
 #define RNICD_VFU_INTERNAL_H
 
-#include "base/sockfile.h"
+#include "base/acceptor.h"
 #include "vfu/json.h"
 #include "vfu/pci.h"
 #include "vfu/proto.h"
@@ -67,8 +67,7 @@ struct vfu_dev {
 	bool bus_master;
 	bool removed;
 
-	struct loop_fd listen;
-	struct sockfile file;
+	struct acceptor acceptor;
 	bool listening;
 	/* A VMM that came while the last one's end was not yet seen. */
 	int waiting_fd;

@@ -3,10 +3,7 @@
  * The listening socket. A VMM that connects right after another was killed may
  * be seen before the end of the old one: it waits a moment, then is refused.
  */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -26,17 +23,10 @@ static void start(struct vfu_dev *dev, int fd)
 		log_warn_ratelimited("vfu: cannot serve a VMM: %s", strerror(-ret));
 }
 
-static void on_connect(struct loop_fd *lf, u32 events)
+static void on_connect(struct acceptor *a, int fd)
 {
-	struct vfu_dev *dev = container_of(lf, struct vfu_dev, listen);
-	int fd;
+	struct vfu_dev *dev = container_of(a, struct vfu_dev, acceptor);
 
-	fd = accept4(lf->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0) {
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			log_warn_ratelimited("vfu: accept: %s", strerror(errno));
-		return;
-	}
 	if (dev->conn.fd < 0) {
 		start(dev, fd);
 	} else if (dev->waiting_fd < 0) {
@@ -68,32 +58,13 @@ void vfu_listen_next(struct vfu_dev *dev)
 
 /* ---- binding ---- */
 
-static int open_listener(struct vfu_dev *dev, const char *path)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = sockfile_bind(&dev->file, fd, path);
-	if (!ret && listen(fd, 4))
-		ret = -errno;
-	if (!ret)
-		ret = loop_fd_add(dev->loop, &dev->listen, fd, EPOLLIN, on_connect);
-	if (ret) {
-		sockfile_remove(&dev->file);
-		close(fd);
-	}
-	return ret;
-}
-
 int vfu_listen(struct vfu_dev *dev, const char *path)
 {
 	int ret;
 
 	if (dev->listening)
 		return -EBUSY;
-	ret = open_listener(dev, path);
+	ret = acceptor_open(&dev->acceptor, dev->loop, path, 0, on_connect);
 	if (ret)
 		return ret;
 	dev->listening = true;
@@ -109,8 +80,6 @@ void vfu_listen_stop(struct vfu_dev *dev)
 	if (dev->waiting_fd >= 0)
 		close(dev->waiting_fd);
 	dev->waiting_fd = -1;
-	sockfile_remove(&dev->file);
-	loop_fd_del(&dev->listen);
-	close(dev->listen.fd);
+	acceptor_close(&dev->acceptor);
 	dev->listening = false;
 }

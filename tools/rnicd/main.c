@@ -214,6 +214,8 @@ static void watch_signals(struct stopper *s, struct loop *loop)
 	int fd;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* A capture, or the log, that may not grow is an error of write(), not our end. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

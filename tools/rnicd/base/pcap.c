@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Classic pcap with nanosecond time stamps, in host byte order as the format allows. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/pcap.h"
 
@@ -48,6 +50,23 @@ static void pcap_put(struct pcap *p, const void *buf, size_t len)
 	p->bytes += len;
 }
 
+/* Neither a pipe without a reader nor one that is full may hold us up. */
+static FILE *pcap_create(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666), err;
+	FILE *f;
+
+	if (fd < 0)
+		return NULL;
+	f = fdopen(fd, "w");
+	if (!f) {
+		err = errno;
+		close(fd);
+		errno = err;
+	}
+	return f;
+}
+
 struct pcap *pcap_open(const char *path, u32 snaplen, u64 max_bytes)
 {
 	struct pcap_file_hdr hdr = {
@@ -61,7 +80,7 @@ struct pcap *pcap_open(const char *path, u32 snaplen, u64 max_bytes)
 
 	if (!p)
 		return NULL;
-	p->f = fopen(path, "we");
+	p->f = pcap_create(path);
 	if (!p->f) {
 		err = errno;
 		free(p);

@@ -134,12 +134,27 @@ static void dgram_flush(struct wire *w)
 	}
 }
 
+/*
+ * A peer that has connected to somebody else leaves an error, which epoll would tell of again and
+ * again until somebody has asked for it.
+ */
+static void take_error(struct dgram *d)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (!getsockopt(d->port.fd, SOL_SOCKET, SO_ERROR, &err, &len) && err)
+		log_debug_ratelimited("wire: %s", strerror(err));
+}
+
 static void dgram_event(struct loop_fd *lf, u32 events)
 {
 	struct dgram *d = container_of(lf, struct dgram, port.lf);
 	struct wire *w = d->w;
 	int ret;
 
+	if (events & EPOLLERR)
+		take_error(d);
 	if (events & EPOLLIN) {
 		ret = wire_port_receive(w, &d->port);
 		if (ret)

@@ -23,10 +23,10 @@
 enum {
 	ORNIC_UCTX_AWAKE = 1 << 0,	/* queue records have a maintained awake flag */
 	ORNIC_UCTX_ARM_REC = 1 << 1,	/* CQs are armed by their records */
-	ORNIC_UCTX_SRQ = 1 << 1,
-	ORNIC_UCTX_MW = 1 << 2,
-	ORNIC_UCTX_ATOMIC = 1 << 3,
-	ORNIC_UCTX_IMM = 1 << 4,
+	ORNIC_UCTX_SRQ = 1 << 2,
+	ORNIC_UCTX_MW = 1 << 3,
+	ORNIC_UCTX_ATOMIC = 1 << 4,
+	ORNIC_UCTX_IMM = 1 << 5,
 };
 
 struct ornic_alloc_ucontext_req {

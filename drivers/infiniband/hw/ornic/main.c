@@ -9,6 +9,9 @@
 
 #include "iw_ornic.h"
 
+#define IW_ORNIC_MAX_NUMBERS	BIT(24)	/* room for one in a doorbell, a CQE and an STag */
+#define IW_ORNIC_MAX_SHIFT	24	/* of a queue's depth */
+
 static const struct ib_device_ops iw_ornic_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)ORNIC_RDMA_DRIVER_ID,
@@ -164,12 +167,30 @@ static void iw_ornic_init_ibdev(struct iw_ornic_dev *dev)
 	ib_set_device_ops(ibdev, &iw_ornic_ops);
 }
 
+static bool iw_ornic_number_ok(u32 max)
+{
+	return max && max <= IW_ORNIC_MAX_NUMBERS;
+}
+
+static bool iw_ornic_shift_ok(u8 shift)
+{
+	return shift && shift <= IW_ORNIC_MAX_SHIFT;
+}
+
+/* What shifts, STags, doorbells and the sizes of tables are made of. */
+static bool iw_ornic_limits_ok(const struct ornic_limits *limits)
+{
+	return (limits->page_shift_mask & PAGE_SIZE) && limits->max_pd &&
+	       iw_ornic_number_ok(limits->max_qp) && iw_ornic_number_ok(limits->max_cq) &&
+	       iw_ornic_number_ok(limits->max_mr) && iw_ornic_shift_ok(limits->max_sq_shift) &&
+	       iw_ornic_shift_ok(limits->max_rq_shift) && iw_ornic_shift_ok(limits->max_cq_shift);
+}
+
 static int iw_ornic_init(struct iw_ornic_dev *dev)
 {
 	const struct ornic_limits *limits = &dev->core->limits;
 
-	if (!(limits->page_shift_mask & PAGE_SIZE) || !limits->max_mr || !limits->max_qp ||
-	    !limits->max_cq || !limits->max_pd) {
+	if (!iw_ornic_limits_ok(limits)) {
 		ibdev_err(&dev->ibdev, "the device's limits make no sense\n");
 		return -EINVAL;
 	}

@@ -51,16 +51,19 @@ struct iw_ornic_qp *iw_ornic_qp_find(struct iw_ornic_dev *dev, u32 qpn)
 	return qp;
 }
 
+/*
+ * iw_cm looks a QP up by a number that came from user space, then asks for the reference. In
+ * between the QP's owner may destroy it, so the look-up takes the reference already.
+ */
 struct ib_qp *iw_ornic_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct iw_ornic_qp *qp = xa_load(&to_iw_ornic_dev(ibdev)->qps, qpn);
+	struct iw_ornic_qp *qp = iw_ornic_qp_find(to_iw_ornic_dev(ibdev), qpn);
 
 	return qp ? &qp->ibqp : NULL;
 }
 
 void iw_ornic_qp_add_ref(struct ib_qp *ibqp)
 {
-	refcount_inc(&to_iw_ornic_qp(ibqp)->ref);
 }
 
 void iw_ornic_qp_rem_ref(struct ib_qp *ibqp)

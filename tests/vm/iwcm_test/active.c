@@ -213,6 +213,24 @@ static void older_reply(void)
 	act_end(&a);
 }
 
+/* What the first connection brought is not told of the second. */
+static void older_reply_then_rst(void)
+{
+	static struct act a;
+	static u8 rep[FRAME_MAX];
+
+	act_begin(&a, NULL, 0);
+	peer_send(a.s, rep, frame(rep, true, MPA_C | MPA_R, 1, "old", 3));
+	peer_close(a.s);
+	a.s = peer_accept(a.l);
+	CHECK_EQ(peer_read_frame(a.s, a.buf, 10000), 20);
+	peer_reset(a.s);
+	a.s = NULL;
+	end_check_failed_connect(a.e, -ECONNRESET);
+	CHECK_EQ(a.e->pd_len, 0);
+	act_end(&a);
+}
+
 static void rejected_with_private_data(void)
 {
 	static const int lens[] = {0, 1, 148, 196, 251, 252, 255};
@@ -435,6 +453,7 @@ const struct test_case active_cases[] = {
 	{"active: fall-back to revision 1 after RST", fall_back_after_rst},
 	{"active: RST of both revisions", reset_of_both_revisions},
 	{"active: reply of revision 1", older_reply},
+	{"active: reply of revision 1, then RST", older_reply_then_rst},
 	{"active: reject with private data", rejected_with_private_data},
 	{"active: reply with private data", replies_with_private_data},
 	{"active: malformed replies", bad_replies},

@@ -54,6 +54,8 @@ static int ep_l_open(struct iw_ornic_ep *ep)
 	ep->conn = conn;
 	ep_get(ep);
 	ep->rx_next = 0;
+	/* What came over a former connection is not to be told of this one. */
+	memset(&ep->peer, 0, sizeof(ep->peer));
 	mpa_rx_start(&ep->rx, MPA_REPLY);
 	ep_tcp_params(ep, &params);
 	ret = ornic_conn_open(conn, &ep->local, &ep->remote, ep->nh, &params);

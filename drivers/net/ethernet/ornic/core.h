@@ -116,6 +116,7 @@ struct ornic_cmdq {
  * @idle_ci: @ci when the watchdog looked last, to find lost interrupts
  * @ring: entries
  * @data: TCP: data slots
+ * @copy: TCP: one of them, while its event is handled
  * @work: asynchronous and TCP: the consumer, on the function's ordered workqueue
  */
 struct ornic_eq {
@@ -132,6 +133,7 @@ struct ornic_eq {
 	u32 idle_ci;
 	struct ornic_qbuf ring;
 	struct ornic_qbuf data;
+	void *copy;
 	struct ornic_queue_rec *rec;
 	struct work_struct work;
 };
@@ -207,6 +209,7 @@ struct ornic_net;
  * @reset_lock: serialises ornic_dev_up() and ornic_dev_down()
  * @reset_work: down and up again
  * @reset_reason: why, enum ornic_reset_reason
+ * @fatal_work: tells the RDMA driver of a device that failed, whoever holds @reset_lock
  * @resets: number of resets done
  * @failed_resets: resets in succession that did not bring the device up
  * @watchdog: looks for a dead or gone device and for lost interrupts
@@ -222,7 +225,7 @@ struct ornic_net;
  * @net: Ethernet port
  * @client: RDMA driver, under @client_srcu
  * @client_srcu: readers call the RDMA driver
- * @client_lock: writers of @client
+ * @client_lock: writers of @client, and telling it of a fatal error
  * @adev: auxiliary device, NULL without
  * @adev_id: its number, -1 without
  * @db_pages: doorbell pages in use
@@ -264,6 +267,7 @@ struct ornic_dev {
 	struct mutex reset_lock; /* ornic_dev_up(), ornic_dev_down() */
 	struct work_struct reset_work;
 	enum ornic_reset_reason reset_reason;
+	struct work_struct fatal_work;
 	u32 resets;
 	u32 failed_resets;
 	struct delayed_work watchdog;
@@ -282,7 +286,7 @@ struct ornic_dev {
 
 	struct ornic_rdma_client __rcu *client;
 	struct srcu_struct client_srcu;
-	struct mutex client_lock; /* writers of client */
+	struct mutex client_lock; /* writers of client, fatal() */
 	struct ornic_adev *adev;
 	int adev_id;
 	struct ida db_pages;
@@ -356,6 +360,7 @@ bool ornic_dev_check(struct ornic_dev *od);
 void ornic_dev_release_irqs(struct ornic_dev *od);
 int ornic_dev_request_irqs(struct ornic_dev *od);
 void ornic_dev_reset_work(struct work_struct *work);
+void ornic_dev_fatal_work(struct work_struct *work);
 void ornic_dev_watchdog(struct work_struct *work);
 void ornic_dev_wait_quiet(struct ornic_dev *od);
 

@@ -8,6 +8,7 @@
  */
 
 #include <linux/pci.h>
+#include <linux/slab.h>
 
 #include "core.h"
 #include "trace.h"
@@ -179,12 +180,15 @@ static void ornic_teq_work(struct work_struct *work)
 		entry = ornic_eq_next(eq);
 		if (!entry)
 			break;
+		/* Copies, as above. */
 		teqe = *entry;
 		if (le16_to_cpu(teqe.data_len) > ORNIC_TEQ_SLOT_SIZE)
 			teqe.data_len = cpu_to_le16(ORNIC_TEQ_SLOT_SIZE);
 		trace_ornic_tcp_event(od, &teqe);
 		slot = eq->ci & (BIT(eq->shift) - 1);
-		ornic_tcp_event(od, &teqe, eq->data.va + slot * ORNIC_TEQ_SLOT_SIZE);
+		memcpy(eq->copy, eq->data.va + slot * ORNIC_TEQ_SLOT_SIZE,
+		       le16_to_cpu(teqe.data_len));
+		ornic_tcp_event(od, &teqe, eq->copy);
 		eq->ci++;
 	}
 	if (ornic_eq_usable(eq)) {
@@ -210,6 +214,9 @@ static int ornic_eq_alloc(struct ornic_dev *od, struct ornic_eq *eq, u8 shift, s
 		eq->rec = eq->ring.va + size;
 	if (rc || eq->kind != ORNIC_EQ_TCP)
 		return rc;
+	eq->copy = kmalloc(ORNIC_TEQ_SLOT_SIZE, GFP_KERNEL);
+	if (!eq->copy)
+		return -ENOMEM;
 	return ornic_qbuf_alloc(&od->core, &eq->data, BIT(shift) * ORNIC_TEQ_SLOT_SIZE);
 }
 
@@ -263,6 +270,7 @@ void ornic_eqs_free(struct ornic_dev *od)
 	ornic_qbuf_free(&od->core, &od->aeq.ring);
 	ornic_qbuf_free(&od->core, &od->teq.ring);
 	ornic_qbuf_free(&od->core, &od->teq.data);
+	kfree(od->teq.copy);
 	for (i = 0; i < ORNIC_MAX_COMP_VECTORS; i++)
 		ornic_qbuf_free(&od->core, &od->ceqs[i].ring);
 }

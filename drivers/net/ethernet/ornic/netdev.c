@@ -242,9 +242,10 @@ void ornic_net_stop(struct ornic_net *net)
 	net->started = false;
 	/* Without carrier the transmit watchdog keeps away from the rings. */
 	netif_carrier_off(net->netdev);
-	netif_tx_disable(net->netdev);
+	/* A poll may wake the queues: it ends first, so that they stay stopped. */
 	for (i = 0; i < net->num_queues; i++)
 		napi_disable(&net->queue[i].napi);
+	netif_tx_disable(net->netdev);
 	ornic_net_set_port(net, false, net->netdev->mtu);
 	ornic_net_destroy_queues(net);
 	ornic_net_free_queues(net);

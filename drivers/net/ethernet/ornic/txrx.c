@@ -100,8 +100,7 @@ static void ornic_tx_poll(struct ornic_queue *q, int budget)
 
 	/* Pairs with the barrier in ornic_tx_stop(). */
 	smp_mb();
-	if (netif_tx_queue_stopped(nq) && ornic_tx_free(tx) >= 2 * ORNIC_TX_ROOM &&
-	    q->net->started)
+	if (netif_tx_queue_stopped(nq) && ornic_tx_free(tx) >= 2 * ORNIC_TX_ROOM)
 		netif_tx_wake_queue(nq);
 }
 

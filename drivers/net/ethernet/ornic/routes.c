@@ -150,11 +150,12 @@ static void ornic_routes_work(struct work_struct *work)
 {
 	struct ornic_dev *od = container_of(work, struct ornic_dev, routes_work);
 	struct net_device *netdev = od->core.netdev;
-	struct net *net;
+	struct net *net = NULL;
 	int rc;
 
 	rtnl_lock();
-	net = od->routes_net ? NULL : maybe_get_net(dev_net(netdev));
+	if (!od->routes_net && netdev->reg_state == NETREG_REGISTERED)
+		net = maybe_get_net(dev_net(netdev));
 	rtnl_unlock();
 	if (!net)
 		return;

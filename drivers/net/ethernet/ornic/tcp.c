@@ -392,7 +392,10 @@ static int ornic_conn_enter(struct ornic_conn *conn, void *cmd, struct ornic_nex
 
 	if (!dev)
 		return -ENETUNREACH;
+	/* It may be leaving its namespace, which may be ending. */
+	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev));
+	rcu_read_unlock();
 	dev_put(dev);
 	if (!net)
 		return -ENETUNREACH;
@@ -909,10 +912,11 @@ void ornic_tcp_dev_gone(struct ornic_dev *od, const struct net_device *dev)
 	while ((conn = ornic_conn_next(od, &id))) {
 		mutex_lock(&conn->lock);
 		on = conn->nh ? ornic_nexthop_dev(conn->nh) : NULL;
-		mutex_unlock(&conn->lock);
 		dev_put(on);
+		/* Under the lock: once it is freed the id may be another connection's. */
 		if (on == dev)
 			ornic_conn_abort(conn);
+		mutex_unlock(&conn->lock);
 		kref_put(&conn->ref, ornic_conn_release);
 	}
 }

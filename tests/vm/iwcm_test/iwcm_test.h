@@ -131,6 +131,10 @@ long dev_counter(struct test_dev *d, const char *name);
 void wait_no_endpoints(void);
 int wait_wc(struct test_dev *d, struct ib_wc *wc, int ms);
 
+/* pair.c */
+int hold_start(void);
+void hold_end(int ms);
+
 /* peer.c: the host's TCP in the namespace of dev[1] */
 #define FRAME_MAX 600
 #define MPA_M	  0x80

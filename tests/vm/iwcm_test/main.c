@@ -4,11 +4,14 @@
  * line with the numbers.
  *
  *   insmod iwcm_test.ko dev_a=ornic0 addr_a=10.0.0.1 dev_b=ornic1 addr_b=10.0.0.2 mpa_ms=3000
- * [suite=plain|rtr|markers|nocrc|rev1] [only=part-of-name]
+ * [suite=plain|rtr|markers|nocrc|rev1] [only=part-of-name] [hold_ms=MS]
  *
  * mpa_ms is the MPA time-out that was set for both devices. The suite says what else was:
  * peer-to-peer on (rtr only, otherwise off), markers asked for, CRCs not asked for, on both
  * devices; revision 1 on the first.
+ *
+ * With hold_ms it runs no case but holds a connection until one of the devices is removed. It waits
+ * that long then, and drains its QP on the first device.
  */
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/inet.h>
@@ -27,8 +30,10 @@ static char *addr_a = "10.0.0.1";
 static char *addr_b = "10.0.0.2";
 static char *only = "";
 static char *suite = "plain";
+static int hold_ms;
+static bool holding;
 
-struct policy policy = {.crc = true};
+struct policy policy = {.crc = true, .port = 19000};
 
 module_param(dev_a, charp, 0444);
 module_param(dev_b, charp, 0444);
@@ -37,6 +42,7 @@ module_param(addr_b, charp, 0444);
 module_param(only, charp, 0444);
 module_param(mpa_ms, int, 0444);
 module_param(suite, charp, 0444);
+module_param(hold_ms, int, 0444);
 
 static int client_add(struct ib_device *ib)
 {
@@ -46,8 +52,6 @@ static int client_add(struct ib_device *ib)
 		dev[1].ib = ib;
 	return 0;
 }
-
-static struct ib_client client = {.name = "iwcm_test", .add = client_add};
 
 static int open_dev(struct test_dev *d, const char *addr)
 {
@@ -81,7 +85,28 @@ static void close_dev(struct test_dev *d)
 		ib_dealloc_pd(d->pd);
 	if (d->net)
 		put_net(d->net);
+	memset(d, 0, sizeof(*d));
 }
+
+static void client_remove(struct ib_device *ib, void *data)
+{
+	int i;
+
+	if (!hold_ms)
+		return;
+	if (holding)
+		hold_end(hold_ms);
+	holding = false;
+	for (i = 0; i < 2; i++)
+		if (dev[i].ib == ib)
+			close_dev(&dev[i]);
+}
+
+static struct ib_client client = {
+	.name = "iwcm_test",
+	.add = client_add,
+	.remove = client_remove,
+};
 
 static void run(const struct test_case *cases, int *passed, int *failed)
 {
@@ -138,6 +163,12 @@ static int __init iwcm_test_init(void)
 	ret = open_dev(&dev[0], addr_a);
 	if (!ret)
 		ret = open_dev(&dev[1], addr_b);
+	if (!ret && hold_ms) {
+		ret = hold_start();
+		holding = !ret;
+		if (holding)
+			return 0;
+	}
 	if (!ret)
 		ret = run_suite();
 	close_dev(&dev[1]);
@@ -148,6 +179,8 @@ static int __init iwcm_test_init(void)
 
 static void __exit iwcm_test_exit(void)
 {
+	if (hold_ms)
+		ib_unregister_client(&client);
 }
 
 module_init(iwcm_test_init);

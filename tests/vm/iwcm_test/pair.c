@@ -51,6 +51,27 @@ static void pair_free(struct pair *p)
 	lis_free(p->l);
 }
 
+static struct pair held;
+
+/* A connection that stays until its device is removed. */
+int hold_start(void)
+{
+	if (pair_connect(&held, 0, 1))
+		return 0;
+	pair_free(&held);
+	return -EIO;
+}
+
+/* Its end as a careful consumer has it, of a device that may have died in the meantime. */
+void hold_end(int ms)
+{
+	pr_info("removal\n");
+	msleep(ms);
+	ib_drain_qp(held.c->qp);
+	pr_info("drained\n");
+	pair_free(&held);
+}
+
 static void disconnect(int a, int b)
 {
 	struct pair p;

@@ -98,6 +98,27 @@ void ornic_dev_fail(struct ornic_dev *od, enum ornic_reset_reason reason)
 	ornic_dev_quiesce(od, reason);
 	ornic_cmdq_abort(od);
 	ornic_dev_queue_reset(od, reason);
+	/* No reset comes, or not yet, while the RDMA driver is being removed. */
+	queue_work(system_unbound_wq, &od->fatal_work);
+}
+
+/**
+ * ornic_dev_fatal_work() - the rest of ornic_dev_fail()
+ * @work: fatal_work of the function
+ *
+ * The removal of the RDMA driver waits for its consumers, and these for completions that a dead
+ * device owes. It may be under way, with @reset_lock held or a reset ruled out.
+ *
+ * Context: Workqueue.
+ */
+void ornic_dev_fatal_work(struct work_struct *work)
+{
+	struct ornic_dev *od = container_of(work, struct ornic_dev, fatal_work);
+
+	ornic_dev_wait_quiet(od);
+	/* Else it was reset in the meantime, and whoever is registered came after that. */
+	if (!ornic_alive(&od->core))
+		ornic_rdma_fatal(od);
 }
 
 /**
@@ -124,6 +145,11 @@ bool ornic_dev_check(struct ornic_dev *od)
 		dev_err(ornic_device(od), "device stopped, cause %u\n",
 			ornic_read(od, ORNIC_REG_FATAL));
 		ornic_dev_fail(od, ORNIC_RESET_FATAL);
+		return false;
+	}
+	if (!(status & ORNIC_STATUS_READY)) {
+		dev_err(ornic_device(od), "device was reset by somebody else\n");
+		ornic_dev_fail(od, ORNIC_RESET_NORMAL);
 		return false;
 	}
 	return true;
@@ -421,6 +447,8 @@ int ornic_dev_up(struct ornic_dev *od)
 	lockdep_assert_held(&od->reset_lock);
 	if (test_bit(ORNIC_S_UP, &od->state))
 		return 0;
+	if (test_bit(ORNIC_S_REMOVING, &od->state))
+		return -ENODEV;
 	rc = ornic_dev_probe_hw(od);
 	if (rc)
 		return rc;
@@ -487,10 +515,11 @@ void ornic_dev_hold(struct ornic_dev *od, enum ornic_reset_reason reason)
  */
 void ornic_dev_leave(struct ornic_dev *od)
 {
-	set_bit(ORNIC_S_HELD, &od->state);
 	mutex_lock(&od->reset_lock);
+	/* Still under the watchdog's eyes: a device that dies must not be waited for. */
 	if (ornic_dev_check(od))
 		ornic_adev_remove(od);
+	set_bit(ORNIC_S_HELD, &od->state);
 	ornic_dev_down(od, ORNIC_RESET_NORMAL);
 	mutex_unlock(&od->reset_lock);
 }
@@ -579,6 +608,5 @@ void ornic_dev_watchdog(struct work_struct *work)
 	} else {
 		ornic_dev_retry(od);
 	}
-	if (!test_bit(ORNIC_S_REMOVING, &od->state))
-		queue_delayed_work(system_power_efficient_wq, &od->watchdog, ORNIC_WATCHDOG_PERIOD);
+	queue_delayed_work(system_power_efficient_wq, &od->watchdog, ORNIC_WATCHDOG_PERIOD);
 }

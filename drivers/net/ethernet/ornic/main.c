@@ -81,6 +81,7 @@ static void ornic_init_locks(struct ornic_dev *od)
 	init_waitqueue_head(&od->quiet_wait);
 	mutex_init(&od->reset_lock);
 	INIT_WORK(&od->reset_work, ornic_dev_reset_work);
+	INIT_WORK(&od->fatal_work, ornic_dev_fatal_work);
 	INIT_DELAYED_WORK(&od->watchdog, ornic_dev_watchdog);
 	mutex_init(&od->policy_lock);
 	ornic_tcp_init(od);
@@ -155,13 +156,14 @@ static int ornic_probe_services(struct ornic_dev *od)
 static void ornic_teardown(struct ornic_dev *od)
 {
 	set_bit(ORNIC_S_REMOVING, &od->state);
-	cancel_delayed_work_sync(&od->watchdog);
 	cancel_work_sync(&od->reset_work);
 	/* A reload that runs is waited for, so it comes before what a reload would bring back. */
 	ornic_devlink_unregister(od);
 	if (!ornic_dev_check(od))
 		ornic_rdma_fatal(od);
 	ornic_adev_remove(od);
+	/* Not before: who waits for the device in the RDMA driver's remove hears of its end. */
+	cancel_delayed_work_sync(&od->watchdog);
 	ornic_net_unregister(od);
 	ornic_nexthop_exit(od);
 
@@ -175,6 +177,7 @@ static void ornic_teardown(struct ornic_dev *od)
 	od->wq = NULL;
 	/* One that was queued by an event after the first cancel. It finds ORNIC_S_REMOVING. */
 	cancel_work_sync(&od->reset_work);
+	cancel_work_sync(&od->fatal_work);
 	ornic_tcp_exit(od);
 	ornic_net_free(od);
 	ornic_eqs_free(od);
@@ -232,6 +235,8 @@ static int ornic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rc = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (rc)
 		goto disable;
+	/* The device takes a page list or a length of 32 bits: one segment is as good as any. */
+	dma_set_max_seg_size(&pdev->dev, SZ_2G);
 	rc = ornic_probe_dev(od);
 	if (rc)
 		goto disable;
@@ -264,8 +269,8 @@ static void ornic_shutdown(struct pci_dev *pdev)
 	struct ornic_dev *od = pci_get_drvdata(pdev);
 
 	set_bit(ORNIC_S_REMOVING, &od->state);
-	cancel_delayed_work_sync(&od->watchdog);
 	ornic_dev_leave(od);
+	cancel_delayed_work_sync(&od->watchdog);
 	pci_clear_master(pdev);
 }
 

@@ -158,6 +158,11 @@ void ornic_rdma_unregister(struct ornic_core *core)
 	if (!client)
 		return;
 	synchronize_srcu(&od->client_srcu);
+	/*
+	 * An event function that frees its own connection is waited for by nobody, and it is the
+	 * RDMA driver's code, which may be unloaded after this.
+	 */
+	flush_work(&od->teq.work);
 	kfree(client);
 }
 EXPORT_SYMBOL_GPL(ornic_rdma_unregister);
@@ -220,19 +225,20 @@ void ornic_rdma_link_event(struct ornic_dev *od, bool up)
  * ornic_rdma_fatal() - tell the RDMA driver, once, that the device is of no use any more
  * @od: the function; the device is quiet
  *
- * Context: Process context, under @od->reset_lock or in remove.
+ * Context: Process context, sleeps.
  */
 void ornic_rdma_fatal(struct ornic_dev *od)
 {
 	struct ornic_rdma_client *client;
-	int idx = srcu_read_lock(&od->client_srcu);
 
-	client = srcu_dereference(od->client, &od->client_srcu);
+	/* A second caller returns when the driver has been told, and may remove it then. */
+	mutex_lock(&od->client_lock);
+	client = rcu_dereference_protected(od->client, lockdep_is_held(&od->client_lock));
 	if (client && !client->fatal_told) {
 		client->fatal_told = true;
 		client->ops->fatal(client->ctx);
 	}
-	srcu_read_unlock(&od->client_srcu, idx);
+	mutex_unlock(&od->client_lock);
 }
 
 /**

@@ -400,6 +400,88 @@ static void peer_reconnects(void)
 	close(fd2);
 }
 
+/* ---- a peer that is stopped ---- */
+
+#define BURST 64
+#define PIECE (64u << 10)
+
+/* The wire fills up. The device sleeps, answers, and goes on with all of it when the peer does. */
+static void stopped_peer(void)
+{
+	unsigned int i;
+
+	pair_start(&a, &b, 9000);
+	pair_rdma(&a, &b, ORNIC_RDMAF_CRC, ORNIC_RTR_NONE);
+	kill(b.d->pid, SIGSTOP);
+	for (i = 0; i < BURST; i++) {
+		struct ornic_sq_wqe_msg *w =
+			end_send(&a, ORNIC_WR_WRITE, ORNIC_WRF_SIGNALED, i % 8 * PIECE, PIECE);
+
+		w->remote_stag = cpu_to_le32(END_STAG);
+		w->remote_addr = cpu_to_le64(b.buf + i % 8 * PIECE);
+		drv_sq_ring(a.d, &a.qp);
+		/* The queue is less deep than that. */
+		if (i % 8 != 7)
+			continue;
+		check_idle(a.d);
+		check_answers(a.d);
+		kill(b.d->pid, SIGCONT);
+		for (unsigned int n = i - 7; n <= i; n++)
+			end_cqe(&a, ORNIC_WR_WRITE, n, ORNIC_CQE_OK);
+		kill(b.d->pid, SIGSTOP);
+	}
+	kill(b.d->pid, SIGCONT);
+}
+
+/* ---- VMMs that die ---- */
+
+static unsigned int count_fds(const struct drv *d)
+{
+	char path[80];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 200; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", d->pid, i);
+		n += !access(path, F_OK) || errno != ENOENT;
+	}
+	return n;
+}
+
+/* A whole VMM, then a part of a message that has brought file descriptors; killed with it. */
+static void vmm_that_dies(struct drv *d)
+{
+	struct vfio_user_hdr hdr = {.cmd = VFIO_USER_DEVICE_SET_IRQS, .size = 64};
+	int fds[4] = {0, 1, 2, 0}, pid = fork();
+
+	if (!pid) {
+		drv_attach(d);
+		drv_enable(d);
+		(void)!vc_send_raw(d->c, &hdr, sizeof(hdr), fds, 4);
+		drv_sleep_ms(20);
+		kill(getpid(), SIGKILL);
+	}
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void vmm_killed(void)
+{
+	struct drv *d = drv_plain();
+	unsigned int before;
+
+	drv_detach(d);
+	drv_sleep_ms(50);
+	before = count_fds(d);
+	for (int i = 0; i < 8; i++)
+		vmm_that_dies(d);
+	drv_sleep_ms(50);
+	CHECK_EQ(count_fds(d), before);
+	CHECK_EQ(drv_ctl_stat(d, "vfu_attaches"), 9);
+	drv_attach(d);
+	drv_enable(d);
+	check_answers(d);
+	check_idle(d);
+}
+
 static const struct test tests[] = {
 	{"flush_chased", flush_chased},
 	{"fatal_stops", fatal_stops},
@@ -410,6 +492,8 @@ static const struct test tests[] = {
 	{"pcap_limit", pcap_limit},
 	{"no_fds", no_fds},
 	{"peer_reconnects", peer_reconnects},
+	{"stopped_peer", stopped_peer},
+	{"vmm_killed", vmm_killed},
 };
 
 int main(int argc, char **argv)

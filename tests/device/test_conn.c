@@ -95,6 +95,24 @@ static void refused_and_reset(void)
 	check_free(&b);
 }
 
+/* What a connection has to tell waits for a TCP EQ. */
+static void eq_made_anew(void)
+{
+	pair_start(&a, &b, 1500);
+	pair_connect(&a, &b, 80);
+	CHECK_EQ(drv_number(a.d, ORNIC_CMD_DESTROY_EQ, EQN_TCP), ORNIC_CMDS_OK);
+	CHECK_EQ(drv_number(b.d, ORNIC_CMD_CLOSE, END_CONN), ORNIC_CMDS_OK);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_FIN_ACKED, END_CONN, NULL);
+	CHECK_EQ(drv_number(a.d, ORNIC_CMD_CLOSE, END_CONN), ORNIC_CMDS_OK);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_PEER_FIN, END_CONN, NULL);
+	drv_tcp_event(b.d, &b.tcp, ORNIC_TCP_CLOSED, END_CONN, NULL);
+	a.tcp = drv_eq_new(a.d, EQN_TCP, ORNIC_EQ_TCP, 5);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_PEER_FIN, END_CONN, NULL);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_FIN_ACKED, END_CONN, NULL);
+	drv_tcp_event(a.d, &a.tcp, ORNIC_TCP_CLOSED, END_CONN, NULL);
+	check_free(&a);
+}
+
 /* FREE_CONN of a living connection: silent here, RST there. */
 static void free_alive(void)
 {
@@ -892,6 +910,7 @@ static void loop(void)
 static const struct test tests[] = {
 	{"connect_and_close", connect_and_close},
 	{"refused_and_reset", refused_and_reset},
+	{"eq_made_anew", eq_made_anew},
 	{"free_alive", free_alive},
 	{"syn_timeout", syn_timeout},
 	{"syn_unreachable", syn_unreachable},

@@ -79,6 +79,16 @@ static struct cmd_ret cmd_query_stats(struct rnic *dev, const void *cmd)
 	return ret;
 }
 
+/* Connections may have events that found no TCP EQ. */
+static struct cmd_ret cmd_create_eq(struct rnic *dev, const void *cmd)
+{
+	struct cmd_ret ret = eq_cmd_create(dev, cmd);
+
+	if (!ret.status)
+		conn_events_resume(dev);
+	return ret;
+}
+
 /* ---- table ---- */
 
 #define MBZ(type, field) {offsetof(struct type, field), sizeof(((struct type *)0)->field)}
@@ -90,7 +100,7 @@ static const struct cmd_desc cmd_table[] = {
 	[ORNIC_CMD_QUERY_DEVICE] = {cmd_query_device, true, {MBZ_FROM(16)}},
 	[ORNIC_CMD_QUERY_STATS] = {cmd_query_stats, true, {MBZ(ornic_cmd_query_stats, mbz)}},
 
-	[ORNIC_CMD_CREATE_EQ] = {eq_cmd_create, false, {MBZ(ornic_cmd_create_eq, mbz)}},
+	[ORNIC_CMD_CREATE_EQ] = {cmd_create_eq, false, {MBZ(ornic_cmd_create_eq, mbz)}},
 	[ORNIC_CMD_DESTROY_EQ] = {eq_cmd_destroy, false, NUMBER_MBZ},
 
 	[ORNIC_CMD_CREATE_CQ] = {iw_cmd_create_cq,

@@ -172,6 +172,16 @@ void conn_push(struct rnic_conn *c, enum ornic_tcp_event type, u32 info)
 		eq_kick(c->dev, eq, &c->src);
 }
 
+void conn_events_resume(struct rnic *dev)
+{
+	struct eq *eq = eq_tcp(dev);
+	u32 i;
+
+	for (i = 0; eq && i < RNIC_MAX_CONN; i++)
+		if (dev->conns->conn[i] && dev->conns->conn[i]->nev)
+			eq_kick(dev, eq, &dev->conns->conn[i]->src);
+}
+
 static bool conn_has_event(const struct rnic_conn *c, enum ornic_tcp_event type)
 {
 	u32 i;

@@ -97,6 +97,8 @@ void conn_table_free(struct rnic *dev);
 /* All connections go, and with them the TCP engine: dev->tcp is NULL after. */
 void conn_reset(struct rnic *dev);
 struct rnic_conn *conn_find(struct rnic *dev, u32 id);
+/* There is a TCP EQ, perhaps anew: what waits for one goes there. */
+void conn_events_resume(struct rnic *dev);
 /* Run the TCP engine's timers and set the loop's timer to its next deadline. */
 void conn_run(struct rnic *dev);
 extern const struct tcp_engine_ops conn_tcp_ops;

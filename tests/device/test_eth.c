@@ -417,6 +417,43 @@ static void tx_bad(void)
 	CHECK_EQ(wire_get(frame, sizeof(frame), 50), 0);
 }
 
+/* The segments of a peer that takes small ones only: more than the wire's queue is long. */
+static void tx_tso_many(void)
+{
+	u32 len, n, got = 0, mss = 100, payload = 60000;
+	static u8 f[66000], frame[2048];
+	struct ornic_tx_desc *t;
+
+	start();
+	len = ip_frame(f, peer, 6, payload);
+	memcpy(drv_ptr(d, txbuf, len), f, len);
+	t = tx_desc(txbuf, len, ORNIC_TXF_CSUM | ORNIC_TXF_TSO4 | ORNIC_TXF_EOP);
+	t->csum_start = cpu_to_le16(34);
+	t->csum_off = cpu_to_le16(16);
+	t->mss = cpu_to_le16((u16)mss);
+	t->hdr_len = cpu_to_le16(54);
+	tx_ring();
+	while (got < payload) {
+		n = wire_get(frame, sizeof(frame), 1000);
+		CHECK_EQ(n, 54 + mss);
+		CHECK(csum_good(frame, n));
+		CHECK_EQ(get_be32(frame + 38), 1000 + got);
+		CHECK_MEM(frame + 54, f + 54 + got, mss);
+		got += mss;
+	}
+	tx_wait();
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_ETH_TX_BAD), 0);
+	/* 2069 of them are too many. */
+	t = tx_desc(txbuf, len, ORNIC_TXF_CSUM | ORNIC_TXF_TSO4 | ORNIC_TXF_EOP);
+	t->csum_start = cpu_to_le16(34);
+	t->csum_off = cpu_to_le16(16);
+	t->mss = cpu_to_le16(29);
+	t->hdr_len = cpu_to_le16(54);
+	tx_ring();
+	tx_wait();
+	CHECK_EQ(drv_stat(d, ORNIC_STAT_ETH_TX_BAD), 1);
+}
+
 /* Offload fields that contradict the frame, on a wire that leaves the cutting to others as well. */
 static void tx_tso_bad(void)
 {
@@ -1076,6 +1113,7 @@ static const struct test tests[] = {
 	{"tx_tso_plain", tx_tso_plain},
 	{"tx_tso_vlan", tx_tso_vlan},
 	{"tx_bad", tx_bad},
+	{"tx_tso_many", tx_tso_many},
 	{"tx_tso_bad", tx_tso_bad},
 	{"tx_irq", tx_irq},
 	{"rx_filter", rx_filter},

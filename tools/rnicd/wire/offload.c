@@ -99,13 +99,6 @@ static int parse_gso(struct gso_frame *g, u8 *frame, size_t len, const struct wi
 	return 0;
 }
 
-bool wire_gso_ok(const u8 *frame, size_t len, const struct wire_meta *meta)
-{
-	struct gso_frame g;
-
-	return !parse_gso(&g, (u8 *)frame, len, meta) && g.hdr_len == meta->hdr_len;
-}
-
 static void fix_ip4(u8 *ip, u32 hlen, u32 total, u16 index)
 {
 	u16 check;
@@ -191,6 +184,15 @@ u32 wire_segments(const struct wire_meta *meta, const u8 *frame, size_t len, u32
 	if (hdr_len >= len)
 		return 1;
 	return (u32)DIV_ROUND_UP(len - hdr_len, meta->gso_size);
+}
+
+bool wire_gso_ok(const u8 *frame, size_t len, const struct wire_meta *meta)
+{
+	struct gso_frame g;
+	u32 longest;
+
+	return !parse_gso(&g, (u8 *)frame, len, meta) && g.hdr_len == meta->hdr_len &&
+	       wire_segments(meta, frame, len, &longest) <= WIRE_GSO_MAX_SEGS;
 }
 
 int wire_offload(u8 *frame, size_t len, const struct wire_meta *meta,

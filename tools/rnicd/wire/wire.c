@@ -167,11 +167,19 @@ static int emit_queue(void *priv, const struct iovec *iov, int n)
 {
 	struct wire *w = priv;
 
+	/* Lost like what a wire that is too slow loses: there were more than the queue holds. */
+	if (!queue_room(w, 1)) {
+		w->stats.tx_dropped++;
+		return 0;
+	}
 	queue_push(w, gather(wire_slot_frame(w, w->tail), iov, n), NULL);
 	return 0;
 }
 
-/* All segments or none: the caller counts on it when it tries again. */
+/*
+ * All segments or none: the caller counts on it when it tries again. Of more than fit into the
+ * empty queue those go for which the kernel makes room at once.
+ */
 static int send_gso(struct wire *w, const struct iovec *iov, int n, size_t len,
 		    const struct wire_meta *meta)
 {
@@ -184,9 +192,9 @@ static int send_gso(struct wire *w, const struct iovec *iov, int n, size_t len,
 		return -EAGAIN;
 	gather(w->gso_buf, iov, n);
 	segs = wire_segments(meta, w->gso_buf, len, &longest);
-	if (segs >= w->nslots || longest > wire_max_frame(w))
+	if (segs > WIRE_GSO_MAX_SEGS || longest > wire_max_frame(w))
 		return -EMSGSIZE;
-	if (!queue_room(w, segs))
+	if (!queue_room(w, min(segs, w->nslots - 1)))
 		return -EAGAIN;
 	ret = wire_offload(w->gso_buf, len, meta, emit_queue, w);
 	if (!ret)

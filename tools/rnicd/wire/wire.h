@@ -27,6 +27,7 @@
 #define WIRE_MTU_MAX	 65000
 /* Largest frame that wire_send() takes or rx delivers when segmentation is used. */
 #define WIRE_GSO_MAX_FRAME (65536 + 256)
+#define WIRE_GSO_MAX_SEGS  2048 /* bounds the work for one frame; MSS 32 and more fit */
 
 struct wire;
 
@@ -150,7 +151,10 @@ struct pcap *wire_capture(const struct wire *w);
 
 const struct wire_stats *wire_stats(const struct wire *w);
 
-/* Can the frame be cut as @meta says: is it TCP over that IP, and are the headers as long? */
+/*
+ * Can the frame be cut as @meta says: is it TCP over that IP, are the headers as long, and the
+ * segments not too many?
+ */
 bool wire_gso_ok(const u8 *frame, size_t len, const struct wire_meta *meta);
 
 /*

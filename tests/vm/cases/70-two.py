@@ -5,6 +5,7 @@ import random
 import re
 import time
 
+from openrnic_lab.programs import PROGRAMS
 from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "two"
@@ -74,6 +75,20 @@ def test_perftest(rig):
         perftest(rig, program, 1048576, 20)
     for program in ("ib_write_lat", "ib_send_lat"):
         perftest(rig, program, 64, 100)
+
+
+def test_utilities(rig):
+    """rdmacm-utils, and sockets over RDMA."""
+    for program in PROGRAMS:
+        server = serve(rig, 2, program.server)
+        begin = time.monotonic()
+        succeeds(rig.run(1, program.client.format(address=rig.address(2)), 60 * rig.slowness),
+                 f"{program.name} ({time.monotonic() - begin:.1f} s)")
+        if program.stays:
+            rig.run(2, f"pkill -9 -x {program.server}")
+        check(server.wait().code == 0 or program.stays, "its server ends without error")
+        if program.proof:
+            succeeds(rig.run(2, program.proof), "the server has what was sent")
 
 
 def test_kill(rig):

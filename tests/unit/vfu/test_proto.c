@@ -802,6 +802,14 @@ static void test_listen(void **state)
 	vc_close(a);
 	assert_int_equal(vc_read32(b, VC_REGION_CONFIG, 0), 0x0e571234);
 	vc_close(b);
+	/* Who connects and says nothing is thrown out for one that comes after it. */
+	a = dial(path);
+	fake_run(&f);
+	b = dial(path);
+	assert_int_equal(vc_start(b), 0);
+	assert_true(vc_is_closed(a));
+	vc_close(a);
+	vc_close(b);
 	fake_run(&f);
 	assert_int_equal(access(path, F_OK), 0);
 	vfu_free(f.dev);

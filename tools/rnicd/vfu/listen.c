@@ -2,6 +2,7 @@
 /*
  * The listening socket. A VMM that connects right after another was killed may
  * be seen before the end of the old one: it waits a moment, then is refused.
+ * Who connected and never said VERSION keeps nobody out: he is thrown out then.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -41,6 +42,10 @@ static void on_waited(struct loop_timer *t)
 {
 	struct vfu_dev *dev = container_of(t, struct vfu_dev, waiting_timer);
 
+	if (!dev->conn.negotiated) {
+		vfu_conn_close(dev, true, "no VERSION, and another VMM waits");
+		return;
+	}
 	refuse(dev->waiting_fd);
 	dev->waiting_fd = -1;
 }

@@ -32,7 +32,7 @@ def same(command, **more):
     return Program(command, command, f"{command} -s {{address}}", **more)
 
 
-# cmtime needs the port mapper: it binds a TCP socket to the port that it listens on with RDMA.
+# Not cmtime: it binds a TCP socket to the port that it listens on with RDMA, which reserves it.
 PROGRAMS = (
     Program("rdma_client", "rdma_server", "rdma_client -s {address}"),
     same("ucmatose -c 8 -C 10 -S 2000", speaks=True),

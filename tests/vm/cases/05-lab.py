@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lab itself: a command whose host end was killed ends, and what it left is nobody's output."""
+"""The lab itself: a command whose host end was killed ends, and what it left is nobody's output;
+what is found in a kernel log."""
 
 import os
 import signal
 
 from openrnic_lab.common import LabError, wait_until
+from openrnic_lab.dmesg import scan
 from openrnic_lab.machine import PORTS
 from openrnic_lab.testing import check, equal
 
 RIG = "one"
+TOLERATED = """[  4.1] ------------[ cut here ]------------
+[  4.2] DMA-API: ornic: cacheline tracking EEXIST, overlapping mappings aren't supported
+[  4.3] WARNING: CPU: 0 PID: 1 at kernel/dma/debug.c:601 add_dma_entry+0x3cc/0x520
+[  4.4] Call Trace:
+[  4.5] ---[ end trace 0000000000000000 ]---
+"""
 LOUD = "yes output-of-the-old"
 
 
@@ -38,3 +46,12 @@ def test_no_such(rig):
                 check(f" {number}: rig '{rig.name}' has no such" in str(error), str(error))
             else:
                 raise AssertionError(f"number {number} is {found}")
+
+
+def test_kernel_log(rig):
+    """A report that is tolerated hides nothing else: neither before nor after it."""
+    equal(scan(TOLERATED), [], f"what is wrong with a tolerated report ({rig.kernel} kernel)")
+    for wrong in ("[  3.0] Oops: general protection fault [#1] PREEMPT SMP KASAN\n",
+                  TOLERATED.replace("cacheline tracking EEXIST", "device driver failed")):
+        for text in (wrong + TOLERATED, TOLERATED + wrong, TOLERATED + wrong + TOLERATED):
+            check(scan(text) == scan(wrong) != [], f"found: {scan(text)[:1]}")

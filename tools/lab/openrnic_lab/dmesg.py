@@ -25,7 +25,8 @@ HARMLESS = re.compile(
 # A whole report that is not about us: the RDMA core maps the pages of user memory once for
 # each region that lies in them, which the DMA debugging code takes for a mistake.
 TOLERATED_REPORT = re.compile(r"cacheline tracking EEXIST")
-REPORT = re.compile(r"^.*-+\[ cut here \]-+$.*?^.*---\[ end trace .*?$", re.DOTALL | re.MULTILINE)
+REPORT = re.compile(r"^[^\n]*-+\[ cut here \]-+$.*?^[^\n]*---\[ end trace [^\n]*$",
+                    re.DOTALL | re.MULTILINE)
 
 
 def scan(text):

@@ -71,7 +71,7 @@ static void ornic_listen_hw_del(struct ornic_listen_hw *hw)
 {
 	struct ornic_dev *od = hw->listen->od;
 
-	xa_erase(&od->listens, hw->rest->id);
+	xa_erase_bh(&od->listens, hw->rest->id);
 	ornic_cmd_number(od, ORNIC_CMD_UNLISTEN, hw->rest->id, NULL);
 	list_del(&hw->node);
 	ornic_ids_rest(od, &od->listen_ids, hw->rest);
@@ -96,7 +96,7 @@ static int ornic_listen_hw_add(struct ornic_listen *listen, u16 vlan)
 		goto free;
 	}
 	/* Before the command: the first SYN may come at once. */
-	rc = xa_err(xa_store(&od->listens, hw->rest->id, hw, GFP_KERNEL));
+	rc = xa_err(xa_store_bh(&od->listens, hw->rest->id, hw, GFP_KERNEL));
 	if (rc)
 		goto free_id;
 	rc = ornic_listen_command(listen, hw);
@@ -106,7 +106,7 @@ static int ornic_listen_hw_add(struct ornic_listen *listen, u16 vlan)
 	return 0;
 
 erase:
-	xa_erase(&od->listens, hw->rest->id);
+	xa_erase_bh(&od->listens, hw->rest->id);
 free_id:
 	ornic_ids_free(&od->listen_ids, hw->rest);
 free:
@@ -468,13 +468,13 @@ void ornic_listen_event(struct ornic_dev *od, const struct ornic_teqe *teqe, con
 	struct ornic_listen *listen = NULL;
 	struct ornic_listen_hw *hw;
 
-	xa_lock(&od->listens);
+	xa_lock_bh(&od->listens);
 	hw = xa_load(&od->listens, le32_to_cpu(teqe->listen_id));
 	if (hw) {
 		listen = hw->listen;
 		WRITE_ONCE(od->teq_current, listen);
 	}
-	xa_unlock(&od->listens);
+	xa_unlock_bh(&od->listens);
 	if (!listen)
 		return;
 	ornic_syn_deliver(listen, &syn);

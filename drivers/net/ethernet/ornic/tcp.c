@@ -929,8 +929,9 @@ void ornic_tcp_dev_gone(struct ornic_dev *od, const struct net_device *dev)
  */
 void ornic_tcp_init(struct ornic_dev *od)
 {
+	/* Softirqs look at connections only, but lockdep has one class for what is made here. */
 	xa_init_flags(&od->conns, XA_FLAGS_LOCK_BH);
-	xa_init(&od->listens);
+	xa_init_flags(&od->listens, XA_FLAGS_LOCK_BH);
 	ornic_ids_init(&od->conn_ids);
 	ornic_ids_init(&od->listen_ids);
 	INIT_LIST_HEAD(&od->listen_list);

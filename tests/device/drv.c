@@ -207,18 +207,26 @@ bool drv_stop_all(void)
 	return good;
 }
 
-char *drv_ctl(struct drv *d, const char *line)
+int drv_ctl_connect(const struct drv *d)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct timeval tv = {DRV_WAIT_MS / 1000, 0};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strcpy(sa.sun_path, d->ctl);
+	CHECK(fd >= 0 && !connect(fd, (struct sockaddr *)&sa, sizeof(sa)));
+	CHECK(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	return fd;
+}
+
+char *drv_ctl(struct drv *d, const char *line)
+{
 	size_t len = 0, size = 1 << 20;
 	char *buf = malloc(size);
+	int fd = drv_ctl_connect(d);
 	ssize_t n;
-	int fd;
 
 	CHECK(buf);
-	strcpy(sa.sun_path, d->ctl);
-	fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	CHECK(fd >= 0 && !connect(fd, (struct sockaddr *)&sa, sizeof(sa)));
 	CHECK(dprintf(fd, "%s\n", line) > 0);
 	while (len < size - 1) {
 		n = read(fd, buf + len, size - 1 - len);

@@ -101,6 +101,8 @@ void drv_reset(struct drv *d);
 struct drv *drv_plain(void);
 /* Ends all devices; true if all of them ended well. */
 bool drv_stop_all(void);
+/* A client of the control socket, which waits DRV_WAIT_MS for what it reads. */
+int drv_ctl_connect(const struct drv *d);
 /* Text of the control socket's answer; freed by the caller. */
 char *drv_ctl(struct drv *d, const char *line);
 u64 drv_stat(struct drv *d, enum ornic_stat stat);

@@ -58,18 +58,6 @@ static void check_answers(struct drv *d)
 	CHECK_EQ(drv_reg(d, ORNIC_REG_MAGIC), ORNIC_MAGIC);
 }
 
-static int ctl_connect(const struct drv *d)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	struct timeval tv = {DRV_WAIT_MS / 1000, 0};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	strcpy(sa.sun_path, d->ctl);
-	CHECK(fd >= 0 && !connect(fd, (struct sockaddr *)&sa, sizeof(sa)));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	return fd;
-}
-
 static void check_ctl(struct drv *d, const char *line, const char *begin)
 {
 	char *s = drv_ctl(d, line);
@@ -220,7 +208,7 @@ static void ctl_many_lines(void)
 	struct drv *d = drv_plain();
 	char line[8], buf[4096], lines[HELPS * 5 + 1] = "";
 	unsigned int oks = 0, i;
-	int fd = ctl_connect(d);
+	int fd = drv_ctl_connect(d);
 	size_t have = 0;
 	ssize_t n;
 
@@ -253,18 +241,18 @@ static void ctl_bad_clients(void)
 	int fd[16], n = 0;
 
 	memset(junk, 'x', sizeof(junk));
-	fd[0] = ctl_connect(d);
+	fd[0] = drv_ctl_connect(d);
 	CHECK(send(fd[0], junk, sizeof(junk), MSG_NOSIGNAL) > 0);
 	CHECK(read(fd[0], junk, 1) <= 0);
 	close(fd[0]);
 	memset(junk, 0, sizeof(junk));
 	junk[4000] = '\n';
-	fd[0] = ctl_connect(d);
+	fd[0] = drv_ctl_connect(d);
 	CHECK_EQ(send(fd[0], junk, 4001, MSG_NOSIGNAL), 4001);
 	CHECK(read(fd[0], junk, 7) == 7 && !memcmp(junk, "error: ", 7));
 	close(fd[0]);
 	for (n = 0; n < 16; n++) {
-		fd[n] = ctl_connect(d);
+		fd[n] = drv_ctl_connect(d);
 		for (int i = 0; i < 800; i++)
 			(void)!send(fd[n], "state\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
@@ -312,17 +300,23 @@ static void pcap_limit(void)
 
 /* ---- no file descriptors left ---- */
 
-static unsigned int open_fds(const struct drv *d)
+#define FDS_MAX 200
+
+static bool fd_is_open(const struct drv *d, unsigned int fd)
 {
 	char path[80];
-	unsigned int n;
 
-	for (n = 0; n < 100; n++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%u", d->pid, n);
-		if (access(path, F_OK) && errno == ENOENT)
-			break;
-	}
-	return n;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%u", d->pid, fd);
+	return !access(path, F_OK) || errno != ENOENT;
+}
+
+static unsigned int first_free_fd(const struct drv *d)
+{
+	unsigned int fd = 0;
+
+	while (fd < FDS_MAX && fd_is_open(d, fd))
+		fd++;
+	return fd;
 }
 
 static void no_fds(void)
@@ -333,9 +327,9 @@ static void no_fds(void)
 	int fd;
 
 	CHECK(!prlimit(d->pid, RLIMIT_NOFILE, NULL, &old));
-	lim = (struct rlimit){open_fds(d), old.rlim_max};
+	lim = (struct rlimit){first_free_fd(d), old.rlim_max};
 	CHECK(!prlimit(d->pid, RLIMIT_NOFILE, &lim, NULL));
-	fd = ctl_connect(d);
+	fd = drv_ctl_connect(d);
 	CHECK_EQ(write(fd, "help\n", 5), 5);
 	CHECK_EQ(drv_reg(d, ORNIC_REG_MAGIC), ORNIC_MAGIC);
 	check_idle(d);
@@ -425,13 +419,10 @@ static void stopped_peer(void)
 
 static unsigned int count_fds(const struct drv *d)
 {
-	char path[80];
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < 200; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%u", d->pid, i);
-		n += !access(path, F_OK) || errno != ENOENT;
-	}
+	for (unsigned int fd = 0; fd < FDS_MAX; fd++)
+		n += fd_is_open(d, fd);
 	return n;
 }
 

@@ -6,11 +6,8 @@ peer of the driver, and counts the events that it is given.  One line a case in 
 """
 
 import re
-import shutil
-import subprocess
 
-from openrnic_lab.common import TOP
-from openrnic_lab.testing import check, succeeds
+from openrnic_lab.testing import build_module, check, succeeds
 
 RIG = "one"
 TIMEOUT = 600
@@ -80,10 +77,7 @@ def judge(log, least):
 
 def test_events(rig):
     """Every row of the event table, and what a peer can do to it."""
-    done = subprocess.run([TOP / "tests/vm/build-module", "iwcm_test", rig.kernel], check=False,
-                          stdout=subprocess.PIPE, text=True)
-    check(done.returncode == 0, "iwcm_test builds")
-    shutil.copy(done.stdout.split()[-1], rig.share / "iwcm_test.ko")
+    build_module(rig, "iwcm_test")
     try:
         succeeds(rig.run(1, SETUP), "short time-outs are set")
         for suite, values, rev1, least in SUITES:

@@ -5,11 +5,8 @@ Connections are open in both directions, a client at either end, and frames of t
 way. Those who use the RNIC are told, and everything works afterwards.
 """
 
-import shutil
-import subprocess
-
-from openrnic_lab.common import TOP, wait_until
-from openrnic_lab.testing import Skip, check, equal, serve, succeeds
+from openrnic_lab.common import wait_until
+from openrnic_lab.testing import Skip, build_module, check, equal, pci_slot, serve, succeeds
 
 RIG = "two"
 TIMEOUT = 300
@@ -68,11 +65,8 @@ def works(rig, what):
 def test_pci_errors(rig):
     """error_detected, slot_reset and resume, as after an AER message."""
     vm = rig.vm(1)
-    done = subprocess.run([TOP / "tests/vm/build-module", "pcierr_test", rig.kernel], check=False,
-                          stdout=subprocess.PIPE, text=True)
-    equal(done.returncode, 0, "exit code of the build of pcierr_test")
-    shutil.copy(done.stdout.split()[-1], rig.share / "pcierr_test.ko")
-    slot = vm.check(". /run/rig; ethtool -i $NETDEV1 | sed -n 's/^bus-info: //p'").strip()
+    build_module(rig, "pcierr_test")
+    slot = pci_slot(rig)
 
     def error(kind):
         succeeds(vm.run(f"insmod /lab/pcierr_test.ko slot={slot} kind={kind} && "

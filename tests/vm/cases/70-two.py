@@ -5,7 +5,7 @@ import random
 import re
 import time
 
-from openrnic_lab.programs import PROGRAMS
+from openrnic_lab.programs import END, PROGRAMS
 from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "two"
@@ -85,7 +85,7 @@ def test_utilities(rig):
         succeeds(rig.run(1, program.client.format(address=rig.address(2)), 60 * rig.slowness),
                  f"{program.name} ({time.monotonic() - begin:.1f} s)")
         if program.stays:
-            rig.run(2, f"pkill -9 -x {program.server}")
+            rig.run(2, END)
         check(server.wait().code == 0 or program.stays, "its server ends without error")
         if program.proof:
             succeeds(rig.run(2, program.proof), "the server has what was sent")

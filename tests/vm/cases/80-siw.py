@@ -13,7 +13,9 @@ one, the end of the connection then is a BUG() in the kernel's iw_cm; so our sid
 for these here (devlink parameter peer_to_peer).
 """
 
-from openrnic_lab.programs import PROGRAMS
+import contextlib
+
+from openrnic_lab.programs import END, PROGRAMS
 from openrnic_lab.testing import check, serve, succeeds
 
 RIG = "two"
@@ -46,12 +48,21 @@ exit 0
 """
 
 
+@contextlib.contextmanager
+def siw(rig):
+    """siw in both machines."""
+    try:
+        for number in (1, 2):
+            succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
+        yield
+    finally:
+        for number in (1, 2):
+            rig.run(number, TEARDOWN.format(number=number))
+
+
 def far(command):
     """A command in the namespace of siw."""
     return f"ip netns exec far {command}"
-
-
-SERVERS = "rping|ib_[a-z_]*|rdma_server|ucmatose|rcopy|rstream|riostream|python3"
 
 
 def pair(rig, server_end, server, client_end, client, seconds, stays=False):
@@ -62,11 +73,11 @@ def pair(rig, server_end, server, client_end, client, seconds, stays=False):
         result = rig.run(client_end, f"timeout {seconds * rig.slowness} {client}")
         if result:
             if stays:
-                rig.run(server_end, f"pkill -9 -x '{SERVERS}'")
+                rig.run(server_end, END)
             # rping's server ends with 255 when it sees the flushed receive first
             check(job.wait().code in (0, 255) or stays, "its server ends")
             return result
-        rig.run(server_end, f"pkill -9 -x '{SERVERS}'")
+        rig.run(server_end, END)
         job.wait()
         if result.code != 124 or not server.startswith(far("")):
             return result
@@ -87,18 +98,13 @@ def ours(command):
 
 def test_rping(rig):
     """rping in both roles, in both machines, small and large messages."""
-    try:
-        for number in (1, 2):
-            succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
+    with siw(rig):
         for near, away in ((1, 2), (2, 1)):
             for options in ("-V -C 100", "-V -C 10 -S 65535"):
                 client = rping(rig, away, far, near, ours, f"10.0.0.1{away}", options)
                 succeeds(client, f"rping {options}: RNIC of vm{near} connects to siw of vm{away}")
                 client = rping(rig, near, ours, away, far, f"10.0.0.{near}", options)
                 succeeds(client, f"rping {options}: siw of vm{away} connects to RNIC of vm{near}")
-    finally:
-        for number in (1, 2):
-            rig.run(number, TEARDOWN.format(number=number))
 
 
 def test_perftest(rig):
@@ -107,18 +113,13 @@ def test_perftest(rig):
     The other role is rping's alone: perftest's server closes its listener between its two
     connections, and a client on siw comes back before it listens again.
     """
-    try:
-        for number in (1, 2):
-            succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
+    with siw(rig):
         device = rig.vm(1).check(". /run/rig; echo $RDMA1").strip()
         for program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
             arguments = "-R -F -s 65536 -n 50"
             near, away = f"{program} -d {device} {arguments}", f"{program} -d siw0 {arguments}"
             succeeds(pair(rig, 2, far(away), 1, f"{near} 10.0.0.12", 40),
                      f"{program}: RNIC to siw")
-    finally:
-        for number in (1, 2):
-            rig.run(number, TEARDOWN.format(number=number))
 
 
 def test_utilities(rig):
@@ -127,9 +128,7 @@ def test_utilities(rig):
     siw as the initiator sends no ready-to-receive message, so our responder may not send before
     siw has (RFC 5044 7.1.2), and a program of which the server speaks first waits for ever.
     """
-    try:
-        for number in (1, 2):
-            succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
+    with siw(rig):
         for where, away, address, here, near in ((2, far, "10.0.0.12", 1, ours),
                                                  (1, ours, "10.0.0.1", 2, far)):
             for program in PROGRAMS:
@@ -140,6 +139,3 @@ def test_utilities(rig):
                          f"{program.name}: {'RNIC to siw' if away is far else 'siw to RNIC'}")
                 if program.proof:
                     succeeds(rig.run(where, program.proof), "the server has what was sent")
-    finally:
-        for number in (1, 2):
-            rig.run(number, TEARDOWN.format(number=number))

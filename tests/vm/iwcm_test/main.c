@@ -163,14 +163,11 @@ static int __init iwcm_test_init(void)
 	ret = open_dev(&dev[0], addr_a);
 	if (!ret)
 		ret = open_dev(&dev[1], addr_b);
-	if (!ret && hold_ms) {
-		ret = hold_start();
-		holding = !ret;
-		if (holding)
-			return 0;
-	}
 	if (!ret)
-		ret = run_suite();
+		ret = hold_ms ? hold_start() : run_suite();
+	holding = hold_ms && !ret;
+	if (holding)
+		return 0;
 	close_dev(&dev[1]);
 	close_dev(&dev[0]);
 	ib_unregister_client(&client);

@@ -22,18 +22,19 @@ HARMLESS = re.compile(
     r"|Spectre|RETBleed|Dazed|Debug warning")
 
 
-# A whole report that is not about us: the RDMA core maps the pages of user memory once for
-# each region that lies in them, which the DMA debugging code takes for a mistake.
-TOLERATED_REPORT = re.compile(r"cacheline tracking EEXIST")
-REPORT = re.compile(r"^[^\n]*-+\[ cut here \]-+$.*?^[^\n]*---\[ end trace [^\n]*$",
-                    re.DOTALL | re.MULTILINE)
+# A whole report that is not about us, and nothing of another one: the RDMA core maps the pages of
+# user memory once for each region that lies in them, which the DMA debugging code takes for a
+# mistake.
+TOLERATED = re.compile(r"^[^\n]*-\[ cut here \]-+\n"
+                       r"[^\n]*cacheline tracking EEXIST[^\n]*\n"
+                       r"(?:(?![^\n]*-\[ cut here \]-)[^\n]*\n)*?"
+                       r"[^\n]*---\[ end trace [^\n]*$", re.MULTILINE)
 
 
 def scan(text):
     """The offending lines of a kernel log, each once, in order."""
     seen = {}
-    text = REPORT.sub(lambda report: "" if TOLERATED_REPORT.search(report[0]) else report[0], text)
-    for line in text.splitlines():
+    for line in TOLERATED.sub("", text).splitlines():
         if BAD.search(line) and not HARMLESS.search(line):
             seen.setdefault(re.sub(r"^\[[^]]*\] ?", "", line), line)
     return list(seen.values())

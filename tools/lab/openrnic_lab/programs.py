@@ -14,6 +14,10 @@ data = bytes(i * 7 & 255 for i in range(2000000))
 s = socket.create_connection(("{address}", 7480)); s.sendall(data)
 assert s.recv(99) == b"%d %d" % (len(data), zlib.crc32(data))'"""
 
+# Ends all that cases start in guests.
+END = ("pkill -9 -x 'rping|iperf3|ping|ib_[a-z_]*|rdma_server|ucmatose|udaddy|rcopy|rstream|"
+       "riostream|python3'")
+
 
 @dataclasses.dataclass
 class Program:

@@ -2,9 +2,11 @@
 """What a VM test case in Python uses: every check says what it checked."""
 
 import re
+import shutil
+import subprocess
 import time
 
-from .common import wait_until
+from .common import TOP, wait_until
 
 
 class Skip(Exception):
@@ -32,6 +34,19 @@ def succeeds(result, what):
         raise AssertionError(f"{what}: exit code {result.code}\n{lines}")
     print(f"    ok: {what}", flush=True)
     return result.output
+
+
+def build_module(rig, name):
+    """Builds tests/vm/NAME for the rig's kernel; it is /lab/NAME.ko in the guests."""
+    done = subprocess.run([TOP / "tests/vm/build-module", name, rig.kernel], check=False,
+                          stdout=subprocess.PIPE, text=True)
+    equal(done.returncode, 0, f"exit code of the build of {name}")
+    shutil.copy(done.stdout.split()[-1], rig.share / f"{name}.ko")
+
+
+def pci_slot(rig):
+    """PCI address of RNIC 1's function in machine 1."""
+    return rig.vm(1).check(". /run/rig; ethtool -i $NETDEV1 | sed -n 's/^bus-info: //p'").strip()
 
 
 def resources(machine):

@@ -177,8 +177,8 @@ static int emit_queue(void *priv, const struct iovec *iov, int n)
 }
 
 /*
- * All segments or none: the caller counts on it when it tries again. Of more than fit into the
- * empty queue those go for which the kernel makes room at once.
+ * All segments or none are taken: the caller counts on it when it tries again. Of more than the
+ * queue holds some may be lost on the way (emit_queue).
  */
 static int send_gso(struct wire *w, const struct iovec *iov, int n, size_t len,
 		    const struct wire_meta *meta)

@@ -325,6 +325,28 @@ static void terminate_without_copy(void **state)
 	terminate_under_way(false);
 }
 
+/* A device that has stopped writes nothing more: neither data that come, nor completions. */
+static void stopped(void **state)
+{
+	struct ends *w = ends_new();
+	u8 data[1000], zeros[1000] = {0};
+
+	bind_both(w, ORNIC_RTR_WRITE, 2);
+	rig_run_for(w->r, 1000 * MS);
+	memset(data, 0xa5, sizeof(data));
+	tmr_write(w->mr[0], 0, data, sizeof(data));
+	w->r->h[1].dev.regs.status |= ORNIC_STATUS_FATAL;
+	write_from(w, 0, sizeof(data), ORNIC_WRF_SIGNALED);
+	tqp_post_recv(w->qp[1], w->mr[1]->iova, 100, w->mr[1]->stag);
+	rig_run_for(w->r, 1000 * MS);
+	tmr_read(w->mr[1], 0, data, sizeof(data));
+	assert_memory_equal(data, zeros, sizeof(data));
+	iw_qp_fail(iw_qp_find(&w->r->h[1].dev, w->qp[1]->qpn), 0, IW_END_RST);
+	rig_run_for(w->r, 1000 * MS);
+	expect_none(w->rcq[1]);
+	rig_free(w->r);
+}
+
 /* Bytes that came before the initiator's MODE_RDMA are FPDUs. */
 static void early_fpdus(void **state)
 {
@@ -420,6 +442,7 @@ int main(void)
 		cmocka_unit_test(terminate),
 		cmocka_unit_test(terminate_with_copy),
 		cmocka_unit_test(terminate_without_copy),
+		cmocka_unit_test(stopped),
 		cmocka_unit_test(early_fpdus),
 		cmocka_unit_test(awake),
 	};

@@ -9,8 +9,12 @@ PORT = 7180
 
 
 def mapper(rig, end):
-    """Starts iwpmd and waits until it is ready: it has its UDP port."""
-    succeeds(rig.run(end, "iwpmd && for n in $(seq 50); do ss -Hlun 'sport = :3935' | grep -q . && "
+    """Starts iwpmd and waits until it is ready: it has its UDP port.
+
+    It must not preempt who asks it: ib_core's iwpm_register_pid() sends its question before it has
+    noted what the answer needs, and dies of a NULL pointer if the answer is quicker.
+    """
+    succeeds(rig.run(end, "chrt --idle 0 iwpmd && for n in $(seq 50); do ss -Hlun 'sport = :3935' | grep -q . && "
                           "exit 0; sleep 0.1; done; exit 1"), f"iwpmd runs at end {end}")
 
 

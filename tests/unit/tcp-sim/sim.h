@@ -19,6 +19,8 @@ struct sim;
  * @loss, @dup, @reorder, @corrupt: probability per frame
  * @reorder_ns: extra delay of a reordered frame
  * @stall_ns: once, from the 20th ms on, nothing arrives for that long; then all of it does
+ * @hole: longest IP packet that gets through from A to B, longer ones vanish; 0: all do
+ * @hole_from, @hole_until: ns since the beginning; before and after it (if not 0) all get through
  * @trust: frames are delivered with their checksum vouched for (no corruption then)
  */
 struct sim_link {
@@ -29,6 +31,8 @@ struct sim_link {
 	double loss, dup, reorder, corrupt;
 	uint64_t reorder_ns;
 	uint64_t stall_ns;
+	uint32_t hole;
+	uint64_t hole_from, hole_until;
 	bool trust;
 };
 
@@ -64,6 +68,9 @@ struct sim_result {
 	double gbps; /* goodput A to B */
 	struct tcp_engine_stats a, b;
 	uint64_t frames, lost, corrupted;
+	uint64_t holed; /* vanished in the hole */
+	uint64_t holed_last; /* when, ns since the beginning */
+	uint32_t emss; /* A's, in the end */
 };
 
 struct sim_result sim_run(const struct sim_run *run);

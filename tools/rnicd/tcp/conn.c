@@ -86,10 +86,10 @@ static void settle_window(struct tcp_conn *c)
 }
 
 /* RFC 9293 3.7.1: the option announces what fits the interface; RFC 6691: options not deducted */
-static uint32_t path_mss(const struct tcp_conn *c)
+static uint32_t path_mss(const struct tcp_conn *c, uint32_t path_mtu)
 {
 	const struct nexthop_slot *nh = &c->e->nexthops[c->nexthop];
-	uint32_t mtu = min_u32(nh->valid ? nh->nh.mtu : 1500, c->pmtu), mss;
+	uint32_t mtu = min_u32(nh->valid ? nh->nh.mtu : 1500, path_mtu), mss;
 
 	if (c->tuple.local.family == IP_V6) /* RFC 8200 5: no link takes less */
 		mtu = max_u32(mtu, PMTU_MIN6);
@@ -97,11 +97,19 @@ static uint32_t path_mss(const struct tcp_conn *c)
 	return c->opts.mss ? min_u32(mss, c->opts.mss) : mss;
 }
 
+/**
+ * tcp_conn_mss - payload of a full segment, were @path_mtu what the path takes beyond the next hop
+ */
+uint32_t tcp_conn_mss(const struct tcp_conn *c, uint32_t path_mtu)
+{
+	uint32_t mss = min_u32(path_mss(c, path_mtu), c->peer_mss);
+
+	return mss - (c->ts_on ? TCP_TS_LEN : 0);
+}
+
 void tcp_conn_set_mss(struct tcp_conn *c)
 {
-	uint32_t mss = min_u32(path_mss(c), c->peer_mss);
-
-	c->emss = mss - (c->ts_on ? TCP_TS_LEN : 0);
+	c->emss = tcp_conn_mss(c, pmtu_now(c));
 }
 
 /* What a SYN or SYN-ACK of the peer settles */
@@ -175,7 +183,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_engine *e, uint32_t id, const struct tc
 	flow_from_tuple(&f, t);
 	c->ts_off = (uint32_t)(siphash_words(&e->isn_key, f.w, 5) >> 32);
 	c->iss = tcp_conn_isn(e, &f);
-	c->my_mss = (uint16_t)path_mss(c);
+	c->my_mss = (uint16_t)path_mss(c, UINT32_MAX);
 	c->rcv_mss = MSS_DEFAULT;
 	c->rcv_shift = opts->wscale ? window_shift(opts) : 0;
 	settle_window(c);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ICMP and ICMPv6 errors about own connections: unreachable peers during the handshake, and the
- * path MTU (RFC 1191, RFC 8201).
+ * ICMP and ICMPv6 errors about own connections: unreachable peers during the handshake, and
+ * packets that are too big for the path (pmtu.c).
  */
 #include "internal.h"
-
-#define PMTU_AGE_NS (600 * TCP_NS_PER_S) /* RFC 1191 6.3: ten minutes */
 
 enum icmp_kind {
 	ICMP_OTHER,
@@ -118,45 +116,6 @@ static struct tcp_conn *quoted_conn(struct tcp_engine *e, const struct icmp_quot
 	return seq_ge(q->seq, c->snd_una) && seq_lt(q->seq, c->snd_max) ? c : NULL;
 }
 
-/* ---------------------------------------------------------------- path MTU */
-
-/* RFC 1191 7.1: a router that does not say how much it takes; the next common MTU is tried */
-static uint32_t plateau_below(uint32_t len)
-{
-	static const uint16_t plateaus[] = {32000, 17914, 8166, 4352, 2002, 1492, 1006, 552};
-	unsigned int i = 0;
-
-	while (i < sizeof(plateaus) / sizeof(plateaus[0]) - 1 && plateaus[i] >= len)
-		i++;
-	return plateaus[i];
-}
-
-/* An MTU that the quoted packet would have fitted is made up (RFC 5927 7) */
-static void too_big(struct tcp_conn *c, uint32_t mtu, uint32_t packet_len)
-{
-	uint32_t old = c->emss;
-
-	if (!mtu && c->tuple.local.family == IP_V4)
-		mtu = plateau_below(packet_len);
-	if (mtu < (c->tuple.local.family == IP_V6 ? PMTU_MIN6 : PMTU_MIN) || mtu >= packet_len ||
-	    mtu >= c->pmtu)
-		return;
-	c->pmtu = mtu;
-	c->pmtu_until = c->e->now + PMTU_AGE_NS;
-	tcp_conn_set_mss(c);
-	if (c->emss < old)
-		pmtu_shrunk(c);
-}
-
-/* The path may have become wider: what is sent next tries it */
-void pmtu_expire(struct tcp_conn *c)
-{
-	if (c->pmtu == UINT32_MAX || c->e->now < c->pmtu_until)
-		return;
-	c->pmtu = UINT32_MAX;
-	tcp_conn_set_mss(c);
-}
-
 /* ---------------------------------------------------------------- input */
 
 /* The frame goes to the host as well, which may keep a path MTU of its own */
@@ -182,7 +141,7 @@ void icmp_input(struct tcp_engine *e, const struct seg_in *s)
 		return;
 	e->stats.icmp_in++;
 	if (kind == ICMP_TOO_BIG)
-		too_big(c, v6 ? get32(s->l4 + 4) : get16(s->l4 + 6), q.packet_len);
+		pmtu_too_big(c, v6 ? get32(s->l4 + 4) : get16(s->l4 + 6), q.packet_len);
 	else if (c->state > TCPS_SYN_RCVD)
 		return; /* RFC 1122: TCP goes on */
 	else if (kind == ICMP_HARD)

@@ -325,6 +325,14 @@ enum frto {
 	FRTO_DECIDE
 };
 
+/* A path that drops what is too big and does not say so, see pmtu.c */
+enum pmtu_hole {
+	HOLE_NONE,
+	HOLE_SEARCH, /* segments are held to hole_mtu, which may get through */
+	HOLE_DOUBT, /* hole_mtu gets through; since hole_ns full size is tried */
+	HOLE_FOUND /* full size does not: held to hole_mtu until hole_ns */
+};
+
 struct rack {
 	uint64_t xmit_ns; /* of the most recently sent segment that was delivered */
 	uint32_t end_seq;
@@ -459,6 +467,9 @@ struct tcp_conn {
 	uint32_t nexthop;
 	uint32_t pmtu; /* from ICMP; UINT32_MAX: none */
 	uint64_t pmtu_until; /* when it is forgotten (RFC 1191 6.3) */
+	enum pmtu_hole hole;
+	uint32_t hole_mtu;
+	uint64_t hole_ns;
 	uint32_t soft_error; /* ICMP type << 8 | code of the handshake, 0: none */
 	uint16_t peer_mss;
 	uint16_t my_mss; /* announced */
@@ -645,6 +656,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_engine *e, uint32_t id, const struct tc
 			      const struct tcp_opts *opts, uint32_t nexthop, void *user);
 void tcp_conn_unlink(struct tcp_conn *c);
 void tcp_conn_destroy(struct tcp_conn *c);
+uint32_t tcp_conn_mss(const struct tcp_conn *c, uint32_t path_mtu);
 void tcp_conn_set_mss(struct tcp_conn *c);
 void tcp_conn_established(struct tcp_conn *c);
 void tcp_conn_terminal(struct tcp_conn *c, enum tcp_event ev, uint32_t info);
@@ -677,7 +689,17 @@ enum tcp_verdict frame_input(struct tcp_engine *e, const void *frame, size_t len
 /* ---------------------------------------------------------------- icmp.c */
 
 void icmp_input(struct tcp_engine *e, const struct seg_in *s);
+
+/* ---------------------------------------------------------------- pmtu.c */
+
+uint32_t pmtu_now(const struct tcp_conn *c);
+void pmtu_too_big(struct tcp_conn *c, uint32_t mtu, uint32_t packet_len);
 void pmtu_expire(struct tcp_conn *c);
+void pmtu_forget(struct tcp_conn *c);
+void pmtu_timeout(struct tcp_conn *c);
+void pmtu_acked(struct tcp_conn *c);
+void pmtu_delivered(struct tcp_conn *c, const struct seg *g);
+void pmtu_spurious(struct tcp_conn *c);
 
 /* ---------------------------------------------------------------- rx.c */
 

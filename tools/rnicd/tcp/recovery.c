@@ -127,6 +127,7 @@ static void rack_delivered(struct tcp_conn *c, const struct seg *g, struct ack_r
 	struct rack *k = &c->rack;
 
 	r->segs++;
+	pmtu_delivered(c, g);
 	if (g->flags & SEG_RETX) {
 		/* sooner than any round trip, or an older echo: it is for an earlier transmission
 		 */
@@ -507,10 +508,12 @@ static void eifel_check(struct tcp_conn *c, const struct seg_in *s)
 {
 	if (!c->undo_valid || !c->undo_armed || seq_lt(c->snd_una, c->undo_seq))
 		return;
-	if (c->ts_on && s->ts && seq_lt(s->tsecr, c->undo_ts))
+	if (c->ts_on && s->ts && seq_lt(s->tsecr, c->undo_ts)) {
+		pmtu_spurious(c);
 		undo(c);
-	else if (c->ts_on)
+	} else if (c->ts_on) {
 		c->undo_valid = false;
+	}
 }
 
 /* ---------------------------------------------------------------- NewReno (RFC 6582) */
@@ -681,6 +684,8 @@ void ack_input(struct tcp_conn *c, const struct seg_in *s)
 	count_dupack(c, s, &r);
 	if (r.acked)
 		eifel_check(c, s);
+	if (r.acked)
+		pmtu_acked(c);
 	frto_check(c, s, &r);
 	if (c->ca != CA_OPEN && seq_ge(c->snd_una, c->recover))
 		leave_recovery(c);
@@ -864,6 +869,7 @@ void rto_fired(struct tcp_conn *c)
 		}
 		c->stats.rtx_timeouts++;
 		c->e->stats.rtx_timeouts++;
+		pmtu_timeout(c);
 		enter_loss(c);
 		c->backoff++;
 	}
@@ -966,9 +972,8 @@ void path_changed(struct tcp_conn *c, bool was_dead)
 {
 	uint32_t old = c->emss;
 
-	c->pmtu = UINT32_MAX;
 	tmpl_build(c);
-	tcp_conn_set_mss(c);
+	pmtu_forget(c);
 	if (was_dead && !nexthop_dead(&c->e->nexthops[c->nexthop]))
 		path_back(c);
 	else if (c->emss < old)

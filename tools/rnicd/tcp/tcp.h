@@ -354,6 +354,7 @@ struct tcp_engine_stats {
 	uint64_t tx_error; /* xmit() failed otherwise */
 	uint64_t timewait_evicted;
 	uint64_t icmp_in; /* ICMP errors that quote an own connection */
+	uint64_t pmtu_holes; /* paths found to drop large packets without ICMP */
 	uint64_t opens_active;
 	uint64_t opens_passive;
 	uint64_t established;

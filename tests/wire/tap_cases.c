@@ -266,6 +266,19 @@ static void path_mtu_learnt(struct rig *g)
 		rig_fail(g, "the router said nothing");
 }
 
+/* RFC 2923: nobody said it, but 1492 bytes is the first size to be tried */
+static void hole_found(struct rig *g)
+{
+	uint32_t headers = g->net == NET_IPV4 ? 52 : 72; /* with timestamps */
+
+	all_acked(g);
+	if (g->last.emss != 1492 - headers)
+		rig_fail(g, "segments of %u bytes", g->last.emss);
+	if (tcp_engine_stats(g->engine)->pmtu_holes != 1 ||
+	    tcp_engine_stats(g->engine)->rtx_timeouts < 5)
+		rig_fail(g, "the black hole was not found as it should");
+}
+
 static void probed(struct rig *g)
 {
 	all_acked(g);
@@ -442,6 +455,16 @@ static const struct rig cases[] = {
 	 .active = true,
 	 .route = RTN_UNICAST,
 	 .route_mtu = 1300,
+	 .expect = TCP_EV_CLOSED},
+	{.name = "a black hole for packets beyond 1492 bytes",
+	 .kernel = k_sink,
+	 .check = hole_found,
+	 .options = &full,
+	 .records = true,
+	 .to_send = 4 * MIB,
+	 .close_when_sent = true,
+	 .hole = 1492,
+	 .active = true,
 	 .expect = TCP_EV_CLOSED},
 	{.name = "engine refuses", .kernel = k_is_refused, .options = &full, .refuse = true},
 	{.name = "keep-alive both ways",

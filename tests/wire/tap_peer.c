@@ -205,6 +205,16 @@ static uint32_t op_random32(void *ctx)
 	return (uint32_t)(g->rng >> 32);
 }
 
+/* Longest IP packet of the frame or, with GSO, that the kernel makes of it */
+static uint32_t packet_len(const struct tcp_tx_meta *meta)
+{
+	uint32_t len = meta->len;
+
+	if (meta->flags & TCP_TX_GSO)
+		len = (uint32_t)meta->hdr_len + meta->gso_size;
+	return len - 14;
+}
+
 static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp_tx_meta *meta)
 {
 	static uint8_t frame[FRAME_MAX];
@@ -212,7 +222,7 @@ static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp
 	size_t len = 0;
 	int rc;
 
-	if (chance(g, g->loss))
+	if (chance(g, g->loss) || (g->hole && packet_len(meta) > g->hole))
 		return 0;
 	if (g->delay) {
 		for (int i = 0; i < cnt; len += iov[i++].iov_len)

@@ -31,6 +31,7 @@ enum rig_host {
  * @loss: probability per frame, in both directions
  * @delay: of each frame, one way, ns
  * @overtaken: probability per frame to come @delay later than it should
+ * @hole: longest IP packet that gets to the kernel, longer ones vanish; 0: all do
  * @active: the engine opens; else it listens
  * @expect: the engine's terminal event
  * @expect_info: and its info, unless 0
@@ -49,6 +50,7 @@ struct rig {
 	bool offload;
 	double loss, overtaken;
 	uint64_t delay;
+	uint32_t hole;
 	enum rig_net net;
 	uint64_t seed;
 	const struct tcp_opts *options;

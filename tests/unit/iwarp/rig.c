@@ -101,7 +101,7 @@ static int op_xmit(void *ctx, const struct iovec *iov, int cnt, const struct tcp
 	int i;
 
 	r->frames++;
-	if (rig_random(r) % 65536 < r->loss) {
+	if (rig_random(r) % 65536 < r->loss || (r->hole && meta->len - 14 > r->hole)) {
 		r->lost++;
 		return 0;
 	}

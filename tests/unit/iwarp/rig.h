@@ -80,6 +80,7 @@ struct rig {
 	u64 now;
 	u64 delay;
 	u32 loss; /* frames lost per 65536 */
+	u32 hole; /* longer IP packets are lost as well, unless 0 */
 	u32 corrupt_next;
 	u64 seed;
 	u64 frames;

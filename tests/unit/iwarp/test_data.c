@@ -500,9 +500,8 @@ static void mix_recv(struct pair *p, struct side *side, const struct side *peer,
 static const struct bind_cfg mixed = {
 	.role = ORNIC_ROLE_INITIATOR, .crc = true, .ird = 4, .ord = 4};
 
-static void random_mix(u32 mtu, u32 loss, const struct bind_cfg *bind, u32 seed, u32 count)
+static void mix_run(struct pair *p, u32 loss, u32 seed, u32 count)
 {
-	struct pair *p = pair_new(mtu, (u64)(2 * SLOTS + RECVS) * SLOT, NULL, bind);
 	struct side *side = rig_own(p->r, 2 * sizeof(*side));
 	u32 k;
 	int i;
@@ -526,6 +525,19 @@ static void random_mix(u32 mtu, u32 loss, const struct bind_cfg *bind, u32 seed,
 	assert_int_equal(side[0].recvs, side[1].sent);
 	assert_int_equal(side[1].recvs, side[0].sent);
 	assert_int_equal(p->r->h[0].dev.stats[ORNIC_STAT_IW_RX_CRC], 0);
+	assert_int_equal(p->r->h[1].dev.stats[ORNIC_STAT_IW_RX_CRC], 0);
+}
+
+static struct pair *mix_new(u32 mtu, const struct bind_cfg *bind)
+{
+	return pair_new(mtu, (u64)(2 * SLOTS + RECVS) * SLOT, NULL, bind);
+}
+
+static void random_mix(u32 mtu, u32 loss, const struct bind_cfg *bind, u32 seed, u32 count)
+{
+	struct pair *p = mix_new(mtu, bind);
+
+	mix_run(p, loss, seed, count);
 	pair_free(p);
 }
 
@@ -565,6 +577,39 @@ static void mix_markers(void **state)
 	printf("12 runs of mixed operations with markers, half of them with 1 %% loss\n");
 }
 
+/*
+ * A path that drops what is longer than @hole and says nothing. FPDUs that were cut for a wide path
+ * arrive in pieces, as they were; later ones are cut to the MULPDU of what gets through.
+ */
+static void mix_hole(void **state)
+{
+	static const u32 mtu[] = {9000, 1500, 4000}, hole[] = {1500, 1492, 1006};
+	struct bind_cfg b = mixed;
+	u32 i;
+	int k;
+
+	for (i = 0; i < 6; i++) {
+		struct pair *p;
+
+		b.crc = i & 1;
+		b.tx_markers = i >= 3;
+		b.rx_markers = i >= 3;
+		p = mix_new(mtu[i % 3], &b);
+		p->r->hole = hole[i % 3];
+		mix_run(p, i == 5 ? 655 : 0, i + 1, 150);
+		for (k = 0; k < 2; k++) {
+			u32 emss = min(hole[i % 3], 1492u) - 52; /* with timestamps */
+
+			assert_int_equal(tcp_emss(p->qp[k]->conn->c.tcp), emss);
+			assert_int_equal(tcp_engine_stats(p->r->h[k].dev.tcp)->pmtu_holes, 1);
+			assert_int_equal(le32_to_cpu(tqp_query(p->qp[k]).mulpdu),
+					 mpa_mulpdu(emss, b.tx_markers));
+		}
+		pair_free(p);
+	}
+	printf("6 runs of mixed operations through a black hole, half of them with markers\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -583,6 +628,7 @@ int main(void)
 		cmocka_unit_test(mix_clean),
 		cmocka_unit_test(mix_loss),
 		cmocka_unit_test(mix_markers),
+		cmocka_unit_test(mix_hole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,7 @@ static void paws_drops_old_timestamp(void **state)
 {
 	struct env *v = established(&full_opts);
 	uint32_t t = peer_tsval(v);
+	struct out *o;
 
 	PUT(v, .flags = ACK | PSH, .seq = 1, .ack = 1, .wnd = WND, .len = 10, .ts = true,
 	    .tsval = t);
@@ -194,6 +195,17 @@ static void paws_drops_old_timestamp(void **state)
 	assert_int_equal(v->rx_len, 10);
 	assert_int_equal(next_out(v)->s.ack, 11); /* RFC 7323 5.3 R1 */
 	assert_int_equal(tcp_engine_stats(v->e)->paws, 1);
+	/* an original that comes after its retransmission: the sender learns of it (RFC 2883) */
+	PUT(v, .flags = ACK, .seq = 1, .ack = 1, .wnd = WND, .len = 10, .ts = true, .tsval = t - 1);
+	o = next_out(v);
+	assert_int_equal(o->s.ack, 11);
+	assert_int_equal(o->s.nsack, 1);
+	assert_int_equal(o->s.sack[0].start, 1);
+	assert_int_equal(o->s.sack[0].end, 11);
+	assert_int_equal(v->rx_len, 10);
+	/* but not of what is new: PAWS has dropped it */
+	PUT(v, .flags = ACK, .seq = 6, .ack = 1, .wnd = WND, .len = 10, .ts = true, .tsval = t - 1);
+	assert_int_equal(next_out(v)->s.nsack, 0);
 	/* a RST is exempt */
 	PUT(v, .flags = RST, .seq = 11, .ts = true, .tsval = t - 1);
 	expect_event(v, TCP_EV_PEER_RST, 0);

@@ -205,6 +205,16 @@ static bool ack_check(struct tcp_conn *c, const struct seg_in *s)
 	return false;
 }
 
+/*
+ * What was received before is reported (RFC 2883), also when PAWS rejects it: an original that
+ * comes after its retransmission is older than that, and the sender wants to know.
+ */
+static void report_duplicate(struct tcp_conn *c, const struct seg_in *s)
+{
+	if (seg_in_span(s) && seq_le(s->seq + seg_in_span(s), c->rcv_nxt))
+		rx_duplicate(c, s);
+}
+
 static void synchronized_input(struct tcp_conn *c, struct seg_in *s)
 {
 	if (c->state == TCPS_SYN_RCVD && s->flags & TH_SYN && s->seq == c->irs &&
@@ -212,12 +222,12 @@ static void synchronized_input(struct tcp_conn *c, struct seg_in *s)
 		return;
 	if (!paws_ok(c, s)) {
 		c->e->stats.paws++;
+		report_duplicate(c, s);
 		return;
 	}
 	if (!seq_acceptable(c, s)) {
 		c->e->stats.bad_seq++;
-		if (seg_in_span(s) && seq_le(s->seq + seg_in_span(s), c->rcv_nxt))
-			rx_duplicate(c, s);
+		report_duplicate(c, s);
 		reject(c, s);
 		return;
 	}

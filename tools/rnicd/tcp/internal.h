@@ -305,6 +305,19 @@ enum tx_timer {
 	TXT_PERSIST
 };
 
+#define UNDO_RANGES 16u
+
+/* Retransmissions since the last loss, as far as D-SACK has not reported them, see undo.c */
+struct undo_dsack {
+	bool on;
+	bool reduced; /* cwnd has answered to the loss */
+	bool path_dups; /* the path makes duplicates itself */
+	uint32_t start; /* what lies before it was perhaps retransmitted before the loss */
+	uint32_t n;
+	uint64_t last_ns; /* the last of them */
+	struct sack_block range[UNDO_RANGES];
+};
+
 enum timer_slot {
 	TM_TX,
 	TM_ACK,
@@ -431,9 +444,11 @@ struct tcp_conn {
 	uint32_t tlp_end;
 	uint32_t undo_cwnd;
 	uint32_t undo_ssthresh;
+	uint32_t undo_pipe; /* RFC 4015's pipe_prev */
 	uint32_t undo_ts; /* timestamp of the first retransmission */
 	uint32_t undo_seq; /* end of the first segment retransmitted */
 	bool undo_armed; /* undo_ts and undo_seq are set */
+	struct undo_dsack undo_dup;
 	enum frto frto;
 	uint32_t frto_new; /* new segments that FRTO_DECIDE may still send */
 	uint64_t srtt;
@@ -726,6 +741,14 @@ void reply_to(struct tcp_engine *e, const struct seg_in *s, uint32_t seq, uint32
 	      uint8_t flags, uint16_t wnd, const uint32_t *ts);
 void reply_rst(struct tcp_engine *e, const struct seg_in *s);
 void send_challenge(struct tcp_conn *c);
+
+/* ---------------------------------------------------------------- undo.c */
+
+void undo_save(struct tcp_conn *c);
+void undo(struct tcp_conn *c);
+void eifel_check(struct tcp_conn *c, const struct seg_in *s);
+void undo_retransmitted(struct tcp_conn *c, uint32_t start, uint32_t end);
+void undo_dsack(struct tcp_conn *c, const struct sack_block *b, uint32_t acked);
 
 /* ---------------------------------------------------------------- recovery.c */
 

@@ -447,8 +447,10 @@ static void advance_sent(struct tcp_conn *c, uint32_t n)
 	uint32_t span = n + !!(g->flags & SEG_FIN);
 
 	g->flags |= SEG_SENT;
-	if (seq_lt(c->snd_nxt, c->snd_max))
+	if (seq_lt(c->snd_nxt, c->snd_max)) {
 		g->flags |= SEG_RETX;
+		undo_retransmitted(c, c->snd_nxt, c->snd_nxt + span);
+	}
 	g->sent += n;
 	g->tx_ns = c->e->now;
 	c->last_tx_ns = c->e->now;
@@ -591,6 +593,7 @@ static int retransmit(struct tcp_conn *c, uint32_t idx)
 			return rc;
 		off += n;
 	} while (off < g->len);
+	undo_retransmitted(c, seg_end(g) - out, seg_end(g));
 	if (g->flags & SEG_LOST)
 		c->lost -= min_u32(out, c->lost);
 	c->prr_out += out;

@@ -6,8 +6,7 @@
  * With SACK: RACK-TLP (RFC 8985) finds losses, RFC 6675's pipe and RFC 9937's proportional rate
  * reduction decide what may be sent. Without: NewReno (RFC 6582), duplicate ACKs standing for
  * segments that left the network.
- * RTO by RFC 6298 with a minimum of 200 ms. Spurious time-outs are found by timestamps (Eifel, RFC
- * 3522) or else by F-RTO (RFC 5682), and undone (RFC 4015).
+ * RTO by RFC 6298 with a minimum of 200 ms. What was spurious is undone: undo.c.
  */
 #include <stdlib.h>
 
@@ -416,14 +415,6 @@ static uint32_t backed_off(const struct tcp_conn *c)
 	return max_u32((uint32_t)kept, 2 * c->emss);
 }
 
-static void undo_save(struct tcp_conn *c)
-{
-	c->undo_valid = true;
-	c->undo_armed = false;
-	c->undo_cwnd = c->cwnd;
-	c->undo_ssthresh = c->ssthresh;
-}
-
 static void enter_recovery(struct tcp_conn *c, bool reduce)
 {
 	undo_save(c);
@@ -477,43 +468,10 @@ static void leave_recovery(struct tcp_conn *c)
 		c->cwnd = min_u32(c->cwnd, c->ssthresh);
 	c->ca = CA_OPEN;
 	c->dupacks = 0;
-	c->undo_valid = false;
+	c->undo_valid = false; /* D-SACKs may still come */
 	c->frto = FRTO_OFF;
 	if (c->rack.reo_persist && !--c->rack.reo_persist)
 		c->rack.reo_mult = 1;
-}
-
-/*
- * RFC 4015: as if nothing had been lost. What RACK took for the arrival of a retransmission was
- * that of the original, so it learns anew what was delivered last.
- */
-static void undo(struct tcp_conn *c)
-{
-	for (uint32_t i = c->head; i != c->next && c->lost; i++)
-		if (seg_at(c, i)->flags & SEG_LOST)
-			seg_at(c, i)->flags &= ~SEG_LOST;
-	c->lost = 0;
-	c->cwnd = max_u32(c->cwnd, c->undo_cwnd);
-	c->ssthresh = max_u32(c->ssthresh, c->undo_ssthresh);
-	c->ca = CA_OPEN;
-	c->dupacks = 0;
-	c->undo_valid = false;
-	c->frto = FRTO_OFF;
-	c->rack.xmit_ns = 0;
-	c->e->stats.rtx_spurious++;
-}
-
-/* RFC 3522: the ACK echoes a time before the first retransmission, so the original had arrived */
-static void eifel_check(struct tcp_conn *c, const struct seg_in *s)
-{
-	if (!c->undo_valid || !c->undo_armed || seq_lt(c->snd_una, c->undo_seq))
-		return;
-	if (c->ts_on && s->ts && seq_lt(s->tsecr, c->undo_ts)) {
-		pmtu_spurious(c);
-		undo(c);
-	} else if (c->ts_on) {
-		c->undo_valid = false;
-	}
 }
 
 /* ---------------------------------------------------------------- NewReno (RFC 6582) */
@@ -687,6 +645,8 @@ void ack_input(struct tcp_conn *c, const struct seg_in *s)
 	if (r.acked)
 		pmtu_acked(c);
 	frto_check(c, s, &r);
+	if (r.dsack)
+		undo_dsack(c, &s->sack[0], r.acked);
 	if (c->ca != CA_OPEN && seq_ge(c->snd_una, c->recover))
 		leave_recovery(c);
 	tlp_ack(c, s, &r);

@@ -53,3 +53,22 @@ step() {
 	fi
 	say "$name: done in $((SECONDS - start)) s"
 }
+
+# debian_source DIR PACKAGE[=VERSION]: Debian's patched source of it becomes DIR, in the tree.
+# Some mirrors keep the archives but not the .dsc beside them.  apt has checked each file
+# that it leaves here against the signed index, so the archives are enough.
+debian_source() {
+	local dir=$1 name=${2%%=*} upstream debian patch
+
+	rm -rf "$dir" "$dir.new" && mkdir -p "$dir.new/archive" "$dir.new/source" &&
+		cd "$dir.new/archive" && apt-get -q update || return
+	apt-get -q -o APT::Sandbox::User=root source --only-source --download-only "$2" ||
+		echo "apt-get source failed, looking at what it left"
+	upstream=$(echo "$name"_*.orig.tar.*z) debian=$(echo "$name"_*.debian.tar.*z)
+	[ -f "$upstream" ] && [ -f "$debian" ] || return
+	cd ../source && tar -xf "../archive/$upstream" --strip-components=1 &&
+		tar -xf "../archive/$debian" || return
+	sed 's/[[:space:]]*#.*//; /^$/d' debian/patches/series 2>/dev/null |
+		while read -r patch; do patch -p1 < "debian/patches/$patch" || exit; done || return
+	cd .. && mv source "$dir" && cd / && rm -rf "$dir.new"
+}

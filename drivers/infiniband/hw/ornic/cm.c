@@ -103,6 +103,7 @@ int ep_errno(const struct ep_arg *arg)
 	case EP_EV_ABORT:
 		return -ECONNABORTED;
 	case EP_EV_FATAL:
+	case EP_EV_LEAVE:
 		return -EIO;
 	default:
 		return -ECONNRESET;
@@ -178,6 +179,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		ON_LATE_ANSWER,
 		[EP_EV_UNLISTEN] = ep_reap,
 		[EP_EV_FATAL] = ep_end,
+		[EP_EV_LEAVE] = ep_end,
 	},
 	[EP_OPENING] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_connect_failed,
@@ -186,6 +188,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_PEER_FIN] = ep_connect_failed,
 		[EP_EV_DISCONNECT] = ep_connect_failed,
 		[EP_EV_ABORT] = ep_connect_failed,
+		[EP_EV_LEAVE] = ep_connect_failed,
 	},
 	[EP_REQ_SENT] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_peer_left,
@@ -195,6 +198,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_TIMER] = ep_connect_failed,
 		[EP_EV_DISCONNECT] = ep_connect_failed,
 		[EP_EV_ABORT] = ep_connect_failed,
+		[EP_EV_LEAVE] = ep_connect_failed,
 	},
 	[EP_REOPENING] = {
 		ON_LATE_ANSWER,
@@ -202,6 +206,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_DISCONNECT] = ep_connect_failed,
 		[EP_EV_ABORT] = ep_connect_failed,
 		[EP_EV_FATAL] = ep_connect_failed,
+		[EP_EV_LEAVE] = ep_connect_failed,
 	},
 	[EP_SYN_RCVD] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_end,
@@ -210,6 +215,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_PEER_FIN] = ep_end,
 		[EP_EV_UNLISTEN] = ep_reap,
 		[EP_EV_EVICT] = ep_end,
+		[EP_EV_LEAVE] = ep_end,
 	},
 	[EP_REQ_WAIT] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_end,
@@ -219,6 +225,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_TIMER] = ep_end,
 		[EP_EV_UNLISTEN] = ep_reap,
 		[EP_EV_EVICT] = ep_end,
+		[EP_EV_LEAVE] = ep_end,
 	},
 	[EP_REQ_DELIVERED] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_end,
@@ -229,6 +236,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_TIMER] = ep_end,
 		[EP_EV_UNLISTEN] = ep_reap,
 		[EP_EV_UPCALL_FAILED] = ep_reject,
+		[EP_EV_LEAVE] = ep_end,
 	},
 	[EP_ACCEPTING] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_accept_failed,
@@ -239,6 +247,7 @@ static const ep_handler ep_table[EP_STATES][EP_EVENTS] = {
 		[EP_EV_TIMER] = ep_accept_failed,
 		[EP_EV_DISCONNECT] = ep_accept_failed,
 		[EP_EV_ABORT] = ep_accept_failed,
+		[EP_EV_LEAVE] = ep_accept_failed,
 	},
 	[EP_RTS] = {
 		[EP_EV_CLOSED ... EP_EV_FATAL] = ep_lost,
@@ -271,6 +280,7 @@ static const u8 ep_event_history[EP_EVENTS] = {
 	[EP_EV_ABORT] = EP_H_ABORT + 1,
 	[EP_EV_UNLISTEN] = EP_H_UNLISTEN + 1,
 	[EP_EV_FATAL] = EP_H_FATAL + 1,
+	[EP_EV_LEAVE] = EP_H_LEAVE + 1,
 };
 
 /*
@@ -404,7 +414,29 @@ int iw_ornic_cm_qp_disconnect(struct iw_ornic_qp *qp, bool abrupt)
 }
 
 /**
- * iw_ornic_cm_device_fatal() - the device stopped or goes: every endpoint comes to its end
+ * iw_ornic_cm_leave() - the driver goes: nothing new is begun, and what is not up yet ends
+ * @dev: device
+ *
+ * iw_cm lets nobody destroy an id before the CONNECT_REPLY or ESTABLISHED that it waits for, which
+ * may be as far as a time-out away; and consumers destroy theirs when the device is unregistered.
+ * Connections that are up stay until then.
+ *
+ * Context: Process context, may sleep.
+ */
+void iw_ornic_cm_leave(struct iw_ornic_dev *dev)
+{
+	struct iw_ornic_ep *ep;
+	unsigned long index;
+
+	WRITE_ONCE(dev->cm.dead, true);
+	for (index = 0; (ep = ep_find_from(dev, &index)); index++) {
+		ep_simple_event(ep, EP_EV_LEAVE);
+		ep_put(ep);
+	}
+}
+
+/**
+ * iw_ornic_cm_device_fatal() - the device stopped or is gone: every endpoint comes to its end
  * @dev: device
  *
  * iw_cm is told what it is owed. Listeners stay, deaf, until rdma_cm destroys them.
@@ -414,9 +446,10 @@ int iw_ornic_cm_qp_disconnect(struct iw_ornic_qp *qp, bool abrupt)
 void iw_ornic_cm_device_fatal(struct iw_ornic_dev *dev)
 {
 	struct iw_ornic_ep *ep;
+	unsigned long index;
 
 	WRITE_ONCE(dev->cm.dead, true);
-	while ((ep = ep_find_any(dev))) {
+	for (index = 0; (ep = ep_find_from(dev, &index)); index = 0) {
 		ep_simple_event(ep, EP_EV_FATAL);
 		ep_put(ep);
 	}

@@ -74,7 +74,7 @@ enum iw_ornic_cm_stat {
  * @binds: listening addresses of the device, each with the listeners that share it
  * @idle: woken when the last endpoint is gone
  * @stats: enum iw_ornic_cm_stat
- * @dead: the device stopped, nothing new is begun
+ * @dead: the device stopped or the driver goes, nothing new is begun
  */
 struct iw_ornic_cm {
 	struct workqueue_struct *wq;
@@ -100,6 +100,7 @@ int iw_ornic_destroy_listen(struct iw_cm_id *cm_id);
 int iw_ornic_cm_init(struct iw_ornic_dev *dev);
 void iw_ornic_cm_fini(struct iw_ornic_dev *dev);
 int iw_ornic_cm_qp_disconnect(struct iw_ornic_qp *qp, bool abrupt);
+void iw_ornic_cm_leave(struct iw_ornic_dev *dev);
 void iw_ornic_cm_device_fatal(struct iw_ornic_dev *dev);
 int iw_ornic_cm_fill_res(struct sk_buff *msg, struct iw_cm_id *cm_id);
 

@@ -143,14 +143,13 @@ struct iw_ornic_ep *ep_find(struct iw_ornic_dev *dev, const void *provider_data)
 	return ep;
 }
 
-/* Any endpoint that is not dead, with a reference, or NULL. */
-struct iw_ornic_ep *ep_find_any(struct iw_ornic_dev *dev)
+/* The first endpoint from number @index on that is not dead, with a reference, or NULL. */
+struct iw_ornic_ep *ep_find_from(struct iw_ornic_dev *dev, unsigned long *index)
 {
 	struct iw_ornic_ep *ep;
-	unsigned long index = 0;
 
 	xa_lock(&dev->cm.eps);
-	ep = xa_find(&dev->cm.eps, &index, ULONG_MAX, XA_PRESENT);
+	ep = xa_find(&dev->cm.eps, index, ULONG_MAX, XA_PRESENT);
 	if (ep)
 		ep_get(ep);
 	xa_unlock(&dev->cm.eps);

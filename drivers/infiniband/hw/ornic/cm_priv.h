@@ -52,7 +52,7 @@ enum iw_ornic_ep_event {
 	EP_EV_ABORTED,
 	EP_EV_TIMEOUT,
 	EP_EV_UNREACH,
-	EP_EV_FATAL,		/* the device stopped or goes */
+	EP_EV_FATAL,		/* the device stopped or is gone */
 	EP_EV_TIMER,		/* the endpoint's own */
 	EP_EV_REOPEN,		/* the old connection is gone */
 	EP_EV_ACCEPT,
@@ -61,6 +61,7 @@ enum iw_ornic_ep_event {
 	EP_EV_ABORT,		/* modify_qp to ERR, destroy_qp */
 	EP_EV_UNLISTEN,		/* the listener goes */
 	EP_EV_EVICT,		/* the backlog is full and the endpoint silent */
+	EP_EV_LEAVE,		/* the driver goes; connections that are up are their consumers' */
 	EP_EV_UPCALL_FAILED,	/* iw_cm had no room for CONNECT_REQUEST or CONNECT_REPLY */
 	EP_EVENTS,
 };
@@ -86,6 +87,7 @@ enum iw_ornic_ep_history {
 	EP_H_TIMER,
 	EP_H_UNLISTEN,
 	EP_H_FATAL,
+	EP_H_LEAVE,
 };
 
 /**
@@ -281,7 +283,7 @@ int ep_errno(const struct ep_arg *arg);
 /* cm_ep.c: life, references, timer, upcalls, QP; "l": under ep->lock */
 struct iw_ornic_ep *ep_alloc(struct iw_ornic_dev *dev, struct net *net);
 struct iw_ornic_ep *ep_find(struct iw_ornic_dev *dev, const void *provider_data);
-struct iw_ornic_ep *ep_find_any(struct iw_ornic_dev *dev);
+struct iw_ornic_ep *ep_find_from(struct iw_ornic_dev *dev, unsigned long *index);
 void ep_get(struct iw_ornic_ep *ep);
 void ep_put(struct iw_ornic_ep *ep);
 void ep_unlock(struct iw_ornic_ep *ep);

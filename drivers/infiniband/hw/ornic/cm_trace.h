@@ -47,6 +47,7 @@
 			 { EP_EV_ABORT, "abort" }, \
 			 { EP_EV_UNLISTEN, "unlisten" }, \
 			 { EP_EV_EVICT, "evict" }, \
+			 { EP_EV_LEAVE, "driver-leaves" }, \
 			 { EP_EV_UPCALL_FAILED, "upcall-failed" })
 
 #define iw_ornic_show_upcall(type) \

@@ -286,6 +286,7 @@ static void iw_ornic_remove(struct auxiliary_device *adev)
 	struct iw_ornic_dev *dev = auxiliary_get_drvdata(adev);
 
 	iw_ornic_set_registered(dev, false);
+	iw_ornic_cm_leave(dev);
 	ib_unregister_device(&dev->ibdev);
 	iw_ornic_cm_fini(dev);
 	ornic_rdma_unregister(dev->core);

@@ -7,7 +7,7 @@ peer of the driver, and counts the events that it is given.  One line a case in 
 
 import re
 
-from openrnic_lab.testing import build_module, check, succeeds
+from openrnic_lab.testing import build_module, check, log_length, log_lines, succeeds
 
 RIG = "one"
 TIMEOUT = 600
@@ -58,14 +58,14 @@ def policy(rig, values, rev1=""):
 
 def load(rig, more=""):
     """Loads the module, which runs its cases; gives what it said."""
-    since = rig.run(1, "dmesg | wc -l").output.strip()
+    since = log_length(rig)
     result = rig.run(1, f". /run/rig; insmod /lab/iwcm_test.ko dev_a=$RDMA1 dev_b=$RDMA2 "
                         f"mpa_ms={MPA_MS} {more}", TIMEOUT)
-    log = rig.run(1, f"dmesg | tail -n +$(({since} + 1)) | grep -o 'iwcm_test: .*'").output
-    print("\n".join("    " + line for line in log.splitlines()), flush=True)
+    log = log_lines(rig, since, "iwcm_test: ")
+    print("\n".join("    " + line for line in log), flush=True)
     succeeds(result, "the module ran to its end")
     succeeds(rig.run(1, "rmmod iwcm_test"), "it can be unloaded")
-    return log
+    return "\n".join(log)
 
 
 def judge(log, least):

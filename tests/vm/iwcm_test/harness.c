@@ -148,21 +148,27 @@ int end_connect(struct end *e, __be32 to, u16 p, u32 ird, u32 ord, const void *p
 		.qpn = e->qp ? e->qp->qp_num : 0xffffff,
 	};
 	__be32 from = e->id->device == dev[0].ib ? dev[0].addr : dev[1].addr;
+	int ret;
 
 	set_addr(&e->id->local_addr, from, next_port());
 	set_addr(&e->id->remote_addr, to, p);
-	return iw_cm_connect(e->id, &param);
+	ret = iw_cm_connect(e->id, &param);
+	e->connecting = !ret;
+	return ret;
 }
 
 int end_accept(struct end *e, struct test_dev *d, u32 ird, u32 ord, const void *pd, u16 len)
 {
 	struct iw_cm_conn_param param = {
 		.private_data = pd, .private_data_len = len, .ird = ird, .ord = ord};
+	int ret;
 
 	if (!e->qp)
 		e->qp = qp_new(d);
 	param.qpn = e->qp->qp_num;
-	return iw_cm_accept(e->id, &param);
+	ret = iw_cm_accept(e->id, &param);
+	e->accepting = !ret;
+	return ret;
 }
 
 bool end_wait(struct end *e, const int *counter, int want, int ms)
@@ -193,6 +199,54 @@ void end_check_closed(struct end *e)
 	CHECK(end_wait(e, &e->closes, 1, 30000), "no CLOSE");
 	msleep(50);
 	CHECK_EQ(e->closes, 1);
+}
+
+/* All that is owed has come or comes, once, and nothing else. The QP is in ERR, or gone. */
+void end_check_told(struct end *e)
+{
+	int *first = e->connecting ? &e->replies : &e->established;
+	bool owed = e->connecting || e->accepting;
+	bool close = owed;
+
+	if (e->destroyed)
+		return;
+	if (owed) {
+		CHECK(end_wait(e, first, 1, 30000), "no first event");
+		close = e->accepting || !e->reply_status;
+		CHECK(!close || end_wait(e, &e->closes, 1, 30000), "no CLOSE");
+	}
+	CHECK_EQ(e->replies, e->connecting);
+	CHECK_EQ(e->established, e->accepting);
+	CHECK_EQ(e->closes, close);
+	CHECK_EQ(e->wrong, 0);
+}
+
+/* Nothing of the network may be waited for: the shortest time-out there is far longer. */
+static void check_prompt(unsigned long since, const char *what)
+{
+	CHECK(time_before(jiffies, since + 10 * HZ), "%s took %u ms", what,
+	      jiffies_to_msecs(jiffies - since));
+}
+
+void end_destroy_qp(struct end *e)
+{
+	unsigned long t = jiffies;
+
+	if (!e->qp)
+		return;
+	CHECK_EQ(ib_destroy_qp(e->qp), 0);
+	e->qp = NULL;
+	check_prompt(t, "destroy_qp");
+}
+
+void end_destroy_id(struct end *e)
+{
+	unsigned long t = jiffies;
+
+	if (!e->destroyed)
+		iw_destroy_cm_id(e->id);
+	e->id = NULL;
+	check_prompt(t, "destroy_cm_id");
 }
 
 static int lis_handler(struct iw_cm_id *id, struct iw_cm_event *ev)
@@ -241,12 +295,19 @@ struct lis *lis_new(struct test_dev *d, u16 p, int backlog, int *err)
 	return l;
 }
 
+void lis_destroy_id(struct lis *l)
+{
+	if (l->id)
+		iw_destroy_cm_id(l->id);
+	l->id = NULL;
+}
+
 /* Listener first, then the children that nobody took. */
 void lis_free(struct lis *l)
 {
 	struct end *e, *next;
 
-	iw_destroy_cm_id(l->id);
+	lis_destroy_id(l);
 	list_for_each_entry_safe (e, next, &l->children, node)
 		end_free(e);
 	kfree(l);
@@ -285,6 +346,16 @@ long dev_counter(struct test_dev *d, const char *name)
 	return -1;
 }
 
+void dev_wait_counter(struct test_dev *d, const char *name, long want)
+{
+	int ms;
+
+	for (ms = 0; ms < 10000 && dev_counter(d, name) != want; ms += 20)
+		msleep(20);
+	CHECK(dev_counter(d, name) == want, "%s: %ld, expected %ld", name, dev_counter(d, name),
+	      want);
+}
+
 /* Nothing may be left behind; what still closes has a time-out of its own. */
 void wait_no_endpoints(void)
 {
@@ -304,13 +375,15 @@ void wait_no_endpoints(void)
 /* Number of completions, 0 or 1. */
 int wait_wc(struct test_dev *d, struct ib_wc *wc, int ms)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
+	bool late;
 	int n;
 
 	for (;;) {
+		late = time_after(jiffies, end);
 		n = ib_poll_cq(d->cq, 1, wc);
-		if (n || ms <= 0)
+		if (n || late)
 			return n;
-		msleep(10);
-		ms -= 10;
+		usleep_range(100, 200);
 	}
 }

@@ -29,6 +29,7 @@ struct test_dev {
 /* The two devices; the far end's host TCP is dev[1].net. */
 extern struct test_dev dev[2];
 extern int mpa_ms;
+extern int conns;
 /* What the first device is told by devlink parameters, and the first port of this run. */
 extern struct policy {
 	bool crc;
@@ -51,6 +52,8 @@ extern struct policy {
  * @wrong: events out of order
  * @ret: what the handler returns for an event of type n: non-zero destroys the id
  * @destroyed: the handler returned non-zero
+ * @connecting: iw_connect() returned 0
+ * @accepting: iw_accept() returned 0
  * @ird: of the last event that has them
  * @ord: likewise
  * @pd: private data of CONNECT_REQUEST or CONNECT_REPLY
@@ -70,6 +73,8 @@ struct end {
 	int wrong;
 	int ret[IW_CM_EVENT_CLOSE + 1];
 	bool destroyed;
+	bool connecting;
+	bool accepting;
 	u8 ird;
 	u8 ord;
 	u8 pd[256];
@@ -124,16 +129,25 @@ bool end_wait(struct end *e, const int *counter, int want, int ms);
 void end_check_failed_connect(struct end *e, int status);
 void end_check_connected(struct end *e);
 void end_check_closed(struct end *e);
+void end_check_told(struct end *e);
+void end_destroy_qp(struct end *e);
+void end_destroy_id(struct end *e);
 struct lis *lis_new(struct test_dev *d, u16 port, int backlog, int *err);
+void lis_destroy_id(struct lis *l);
 void lis_free(struct lis *l);
 struct end *lis_take(struct lis *l, int ms);
 long dev_counter(struct test_dev *d, const char *name);
+void dev_wait_counter(struct test_dev *d, const char *name, long want);
 void wait_no_endpoints(void);
 int wait_wc(struct test_dev *d, struct ib_wc *wc, int ms);
 
 /* pair.c */
 int hold_start(void);
 void hold_end(int ms);
+
+/* flight.c */
+int flight_start(void);
+void flight_end(bool told);
 
 /* peer.c: the host's TCP in the namespace of dev[1] */
 #define FRAME_MAX 600
@@ -142,16 +156,20 @@ void hold_end(int ms);
 #define MPA_R	  0x20
 #define MPA_S	  0x10
 struct socket *peer_connect(u16 port);
+struct socket *peer_connect_begin(u16 port);
+bool peer_reaches(struct socket *s, int state, int ms);
 struct socket *peer_listen(u16 port);
 struct socket *peer_accept(struct socket *listener);
 int peer_send(struct socket *s, const void *data, int len);
 int peer_recv(struct socket *s, void *data, int len, int ms);
+int peer_deafen(bool on);
 bool peer_closed(struct socket *s, int ms);
 void peer_fin(struct socket *s);
 void peer_close(struct socket *s);
 void peer_reset(struct socket *s);
 int frame(u8 *buf, bool reply, u8 bits, u8 rev, const void *pd, int pd_len);
 int frame2(u8 *buf, bool reply, u8 bits, u16 ird, u16 ord, const void *pd, int pd_len);
+int peer_request(struct socket *s, u16 flags);
 int peer_read_frame(struct socket *s, u8 *buf, int ms);
 int fpdu_write0(u8 *buf, u32 stag);
 int fpdu_read0(u8 *buf, u32 stag);
@@ -169,5 +187,6 @@ extern const struct test_case rtr_cases[];
 extern const struct test_case nego_cases[];
 extern const struct test_case mpa_cases[];
 extern const struct test_case rev1_cases[];
+extern const struct test_case fire_cases[];
 
 #endif

@@ -4,14 +4,17 @@
  * line with the numbers.
  *
  *   insmod iwcm_test.ko dev_a=ornic0 addr_a=10.0.0.1 dev_b=ornic1 addr_b=10.0.0.2 mpa_ms=3000
- * [suite=plain|rtr|markers|nocrc|rev1] [only=part-of-name] [hold_ms=MS]
+ * [suite=plain|rtr|markers|nocrc|rev1|fire] [only=part-of-name] [hold_ms=MS] [flight=1 [told=1]]
+ *   [conns=N]
  *
  * mpa_ms is the MPA time-out that was set for both devices. The suite says what else was:
  * peer-to-peer on (rtr only, otherwise off), markers asked for, CRCs not asked for, on both
  * devices; revision 1 on the first.
  *
  * With hold_ms it runs no case but holds a connection until one of the devices is removed. It waits
- * that long then, and drains its QP on the first device.
+ * that long then, and drains its QP on the first device. With flight it holds connections in all
+ * states instead, and says whether each was told what it is owed: with told before the consumer
+ * does anything. conns: how many are set up by the case that sets up many.
  */
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/inet.h>
@@ -23,6 +26,7 @@
 struct test_dev dev[2];
 int checks_failed;
 int mpa_ms = 3000;
+int conns = 4096;
 
 static char *dev_a = "ornic0";
 static char *dev_b = "ornic1";
@@ -31,6 +35,8 @@ static char *addr_b = "10.0.0.2";
 static char *only = "";
 static char *suite = "plain";
 static int hold_ms;
+static bool flight;
+static bool told;
 static bool holding;
 
 struct policy policy = {.crc = true, .port = 19000};
@@ -43,6 +49,9 @@ module_param(only, charp, 0444);
 module_param(mpa_ms, int, 0444);
 module_param(suite, charp, 0444);
 module_param(hold_ms, int, 0444);
+module_param(flight, bool, 0444);
+module_param(told, bool, 0444);
+module_param(conns, int, 0444);
 
 static int client_add(struct ib_device *ib)
 {
@@ -92,9 +101,11 @@ static void client_remove(struct ib_device *ib, void *data)
 {
 	int i;
 
-	if (!hold_ms)
+	if (!hold_ms && !flight)
 		return;
-	if (holding)
+	if (holding && flight)
+		flight_end(told);
+	else if (holding)
 		hold_end(hold_ms);
 	holding = false;
 	for (i = 0; i < 2; i++)
@@ -133,6 +144,7 @@ static const struct {
 	{"markers", {nego_cases, pair_cases}},
 	{"nocrc", {nego_cases}},
 	{"rev1", {rev1_cases}},
+	{"fire", {fire_cases}},
 };
 
 static int run_suite(void)
@@ -153,6 +165,13 @@ static int run_suite(void)
 	return 0;
 }
 
+static int start(void)
+{
+	if (flight)
+		return flight_start();
+	return hold_ms ? hold_start() : run_suite();
+}
+
 static int __init iwcm_test_init(void)
 {
 	int ret;
@@ -164,8 +183,8 @@ static int __init iwcm_test_init(void)
 	if (!ret)
 		ret = open_dev(&dev[1], addr_b);
 	if (!ret)
-		ret = hold_ms ? hold_start() : run_suite();
-	holding = hold_ms && !ret;
+		ret = start();
+	holding = (hold_ms || flight) && !ret;
 	if (holding)
 		return 0;
 	close_dev(&dev[1]);
@@ -176,7 +195,7 @@ static int __init iwcm_test_init(void)
 
 static void __exit iwcm_test_exit(void)
 {
-	if (hold_ms)
+	if (hold_ms || flight)
 		ib_unregister_client(&client);
 }
 

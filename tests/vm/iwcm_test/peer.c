@@ -3,6 +3,9 @@
 #define pr_fmt(fmt) "iwcm_test: " fmt
 #include <linux/crc32c.h>
 #include <linux/delay.h>
+#include <linux/ip.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
 #include <linux/unaligned.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -21,18 +24,67 @@ static struct socket *tcp_new(void)
 	return s;
 }
 
-struct socket *peer_connect(u16 port)
+static struct socket *begin(u16 port, int flags, int want)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_addr.s_addr = dev[0].addr, .sin_port = htons(port)};
 	struct socket *s = tcp_new();
 
-	if (s && !kernel_connect(s, (struct sockaddr *)&to, sizeof(to), 0))
+	if (s && kernel_connect(s, (struct sockaddr *)&to, sizeof(to), flags) == want)
 		return s;
 	if (s)
 		sock_release(s);
 	CHECK(0, "TCP connect to port %u failed", port);
 	return NULL;
+}
+
+struct socket *peer_connect(u16 port)
+{
+	return begin(port, 0, 0);
+}
+
+/* The SYN goes out; nobody waits for what comes back. */
+struct socket *peer_connect_begin(u16 port)
+{
+	return begin(port, O_NONBLOCK, -EINPROGRESS);
+}
+
+/* True when the connection comes into this state of TCP in time. */
+bool peer_reaches(struct socket *s, int state, int ms)
+{
+	while (s && READ_ONCE(s->sk->sk_state) != state && ms > 0) {
+		msleep(20);
+		ms -= 20;
+	}
+	return s && READ_ONCE(s->sk->sk_state) == state;
+}
+
+static unsigned int drop_syn_ack(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	int offset = skb_network_offset(skb) + ip_hdrlen(skb);
+	const struct tcphdr *th;
+	struct tcphdr room;
+
+	if (ip_hdr(skb)->protocol != IPPROTO_TCP)
+		return NF_ACCEPT;
+	th = skb_header_pointer(skb, offset, sizeof(room), &room);
+	return th && th->syn && th->ack ? NF_DROP : NF_ACCEPT;
+}
+
+/* No answer to a SYN comes through: connections stay half open at the other side. */
+int peer_deafen(bool on)
+{
+	static const struct nf_hook_ops ops = {
+		.hook = drop_syn_ack,
+		.pf = NFPROTO_IPV4,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP_PRI_FIRST,
+	};
+
+	if (on)
+		return nf_register_net_hook(dev[1].net, &ops);
+	nf_unregister_net_hook(dev[1].net, &ops);
+	return 0;
 }
 
 struct socket *peer_listen(u16 port)
@@ -136,6 +188,14 @@ int frame2(u8 *buf, bool reply, u8 bits, u16 ird, u16 ord, const void *pd, int p
 	if (pd_len)
 		memcpy(all + 4, pd, pd_len);
 	return frame(buf, reply, bits | MPA_S, 2, all, 4 + pd_len);
+}
+
+/* A good request without private data; the flags of both depths are RFC 6581's A, B, C and D. */
+int peer_request(struct socket *s, u16 flags)
+{
+	u8 buf[32];
+
+	return peer_send(s, buf, frame2(buf, false, MPA_C, flags | 4, flags | 4, NULL, 0));
 }
 
 /* Bytes of the frame that came, or what peer_recv() says. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a VM test case in Python uses: every check says what it checked."""
 
+import functools
 import re
 import shutil
 import subprocess
@@ -36,12 +37,29 @@ def succeeds(result, what):
     return result.output
 
 
-def build_module(rig, name):
-    """Builds tests/vm/NAME for the rig's kernel; it is /lab/NAME.ko in the guests."""
-    done = subprocess.run([TOP / "tests/vm/build-module", name, rig.kernel], check=False,
+@functools.cache
+def _built_module(name, kernel):
+    """Path of the module tests/vm/NAME, built once a run."""
+    done = subprocess.run([TOP / "tests/vm/build-module", name, kernel], check=False,
                           stdout=subprocess.PIPE, text=True)
     equal(done.returncode, 0, f"exit code of the build of {name}")
-    shutil.copy(done.stdout.split()[-1], rig.share / f"{name}.ko")
+    return done.stdout.split()[-1]
+
+
+def build_module(rig, name):
+    """Builds tests/vm/NAME for the rig's kernel; it is /lab/NAME.ko in the guests."""
+    shutil.copy(_built_module(name, rig.kernel), rig.share / f"{name}.ko")
+
+
+def log_length(rig):
+    """Lines in machine 1's kernel log, for log_lines()."""
+    return int(rig.vm(1).check("dmesg | wc -l"))
+
+
+def log_lines(rig, since, text):
+    """The lines after the first since of machine 1's kernel log, from text on, that have it."""
+    lines = rig.vm(1).check("dmesg").splitlines()[since:]
+    return [line[line.index(text):] for line in lines if text in line]
 
 
 def pci_slot(rig):
@@ -64,8 +82,9 @@ def listeners(rig, end):
     """Number of listeners at one end of the wire.  Of our RNICs it is what the device has: the
     kernel's own list has one a moment earlier, and none on the wildcard address."""
     counters = "/sys/class/infiniband/*/ports/1/hw_counters/cm_listeners"
-    counts = rig.run(end, f"cat {counters} 2> /dev/null; [ ! -e /sys/module/siw ] || "
-                          "rdma resource show cm_id | grep -c 'link siw.*state LISTEN'")
+    # Not in the end's namespace: only where a device belongs to has it counters.
+    counts = rig.vm(end).run(f"cat {counters} 2> /dev/null; [ ! -e /sys/module/siw ] || "
+                             "rdma resource show cm_id | grep -c 'link siw.*state LISTEN'")
     return sum(map(int, counts.output.split()))
 
 

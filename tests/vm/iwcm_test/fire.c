@@ -319,7 +319,8 @@ static void accept_and_hang_up(void)
 	memset(&talk, 0, sizeof(talk));
 	talk.hang_up = true;
 	talk_begin();
-	end_check_connected(talk.c);
+	CHECK(end_wait(talk.c, &talk.c->replies, 1, 10000), "no CONNECT_REPLY");
+	CHECK_EQ(talk.c->reply_status, 0);
 	CHECK(end_wait(talk.c, &talk.c->closes, 1, 10000), "no CLOSE");
 	CHECK(talk.s && end_wait(talk.s, &talk.s->closes, 1, 10000), "no CLOSE");
 	talk_end();

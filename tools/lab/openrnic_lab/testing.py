@@ -98,3 +98,13 @@ def serve(rig, end, command, timeout=None):
     # one on the wildcard address now goes to the next device
     time.sleep(0.2 * rig.slowness)
     return job
+
+
+def works(rig):
+    """RNIC 1, whose driver was bound anew or took it back: Ethernet and RDMA to the other end."""
+    rig.setup(rig.vm(1))
+    check(wait_until(lambda: bool(rig.run(1, "ping -c 1 -W 1 10.0.0.2")), 20 * rig.slowness),
+          "ping")
+    server = serve(rig, 2, "rping -s -a 10.0.0.2 -C 10 -V")
+    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -C 10 -V"), "rping")
+    server.wait()

@@ -1,99 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""siw as the foreign far end: our RNIC in one machine, siw over virtio-net in the other.
+"""siw, the kernel's own software iWARP, built unchanged, as the far end of our RNIC.
 
-siw is the kernel's own software iWARP, built unchanged.  In each machine it runs in a
-network namespace "far" with the address 10.0.0.(10 + number), on the RNICs' bridge, so that
-the RNIC and siw of one machine never compete for a connection.
-
-siw as the responder has a race: a first message that comes after its MPA reply but before
-siw_accept() has exchanged its socket's callback stays in the socket unseen (the wire shows it
-acknowledged and never answered). So a connection to siw may hang through no fault of the
-initiator, and is tried again, up to ATTEMPTS times. When the message was a ready-to-receive
-one, the end of the connection then is a BUG() in the kernel's iw_cm; so our side does not ask
-for these here (devlink parameter peer_to_peer).
+siw is over virtio-net in both machines; see openrnic_lab/siw.py.
 """
 
-import contextlib
-
-from openrnic_lab.programs import END, PROGRAMS
-from openrnic_lab.testing import check, serve, succeeds
+from openrnic_lab.programs import PROGRAMS
+from openrnic_lab.siw import far, ours, pair, siw
+from openrnic_lab.testing import succeeds
 
 RIG = "two"
 TIMEOUT = 240
-ATTEMPTS = 6
-
-SETUP = """
-set -e
-[ -e /run/netns/far ] && exit 0
-modprobe siw
-. /run/rig
-function=$(basename $(readlink /sys/class/net/$NETDEV{number}/device))
-devlink dev param set pci/$function name peer_to_peer value false cmode runtime
-ip netns add far
-ip link set $VIRTIO netns far
-ip -n far link set lo up
-ip -n far addr add 10.0.0.1{number}/24 dev $VIRTIO
-ip -n far link set $VIRTIO up
-ip netns exec far rdma link add siw0 type siw netdev $VIRTIO
-"""
-TEARDOWN = """
-. /run/rig 2> /dev/null
-rdma link delete siw0
-ip netns del far
-function=$(basename $(readlink /sys/class/net/$NETDEV{number}/device))
-devlink dev param set pci/$function name peer_to_peer value true cmode runtime
-sleep 1
-modprobe -r siw
-exit 0
-"""
-
-
-@contextlib.contextmanager
-def siw(rig):
-    """siw in both machines."""
-    try:
-        for number in (1, 2):
-            succeeds(rig.run(number, SETUP.format(number=number)), f"siw is up in vm{number}")
-        yield
-    finally:
-        for number in (1, 2):
-            rig.run(number, TEARDOWN.format(number=number))
-
-
-def far(command):
-    """A command in the namespace of siw."""
-    return f"ip netns exec far {command}"
-
-
-def pair(rig, server_end, server, client_end, client, seconds, stays=False):
-    """One server and one client program; the client's Result.  A client that hangs is tried
-    again if its server is siw's.  A server that stays is ended."""
-    for attempt in range(1, ATTEMPTS + 1):
-        job = serve(rig, server_end, server)
-        result = rig.run(client_end, f"timeout {seconds * rig.slowness} {client}")
-        if result:
-            if stays:
-                rig.run(server_end, END)
-            # rping's server ends with 255 when it sees the flushed receive first
-            check(job.wait().code in (0, 255) or stays, "its server ends")
-            return result
-        rig.run(server_end, END)
-        job.wait()
-        if result.code != 124 or not server.startswith(far("")):
-            return result
-        print(f"    siw did not see the first message, attempt {attempt}", flush=True)
-    return result
 
 
 def rping(rig, server_end, server, client_end, client, address, options):
     """rping with server and client each in the namespace that is asked for."""
     return pair(rig, server_end, server(f"rping -s -a {address} {options}"),
                 client_end, client(f"rping -c -a {address} {options}"), 20)
-
-
-def ours(command):
-    """A command in the namespace of the RNIC."""
-    return command
 
 
 def test_rping(rig):

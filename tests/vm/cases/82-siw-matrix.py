@@ -136,7 +136,7 @@ def dissects(path, fpdus):
     text = subprocess.run(["tshark", "-r", path, "-O", "ip,tcp,iwarp_mpa,iwarp_ddp_rdmap",
                            "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"],
                           check=True, text=True, capture_output=True).stdout
-    equal(re.findall(r".*(?:Malformed|Expert Info \(Error|Bad CRC32).*", text), [],
+    equal(re.findall(r".*(?:Malformed|Expert Info \(Error|Bad CRC32).*", text)[:5], [],
           "what tshark finds wrong")
     equal((text.count("ULPDU length:"), text.count("(Good CRC32)")), fpdus,
           "number of FPDUs that tshark finds, and of good CRCs")

@@ -5,7 +5,7 @@ siw is over virtio-net in both machines; see openrnic_lab/siw.py.
 """
 
 from openrnic_lab.programs import PROGRAMS
-from openrnic_lab.siw import far, ours, pair, siw
+from openrnic_lab.siw import far, late, ours, pair, siw
 from openrnic_lab.testing import succeeds
 
 RIG = "two"
@@ -20,7 +20,7 @@ def rping(rig, server_end, server, client_end, client, address, options):
 
 def test_rping(rig):
     """rping in both roles, in both machines, small and large messages."""
-    with siw(rig):
+    with siw(rig), late(rig, 1, 2):
         for near, away in ((1, 2), (2, 1)):
             for options in ("-V -C 100", "-V -C 10 -S 65535"):
                 client = rping(rig, away, far, near, ours, f"10.0.0.1{away}", options)

@@ -19,8 +19,8 @@ import subprocess
 
 from openrnic_lab.mpa import REPLY, REQUEST, connections, crc32c
 from openrnic_lab.programs import END
-from openrnic_lab.siw import (KILLED, WITH_PARAMETERS, add_parameters, again, far, ours, policy,
-                              siw)
+from openrnic_lab.siw import (KILLED, WITH_PARAMETERS, add_parameters, again, far, late, ours,
+                              policy, siw)
 from openrnic_lab.testing import check, equal, serve, succeeds
 
 RIG = "two"
@@ -63,7 +63,7 @@ def set_mtu(rig, mtu):
 def servers(rig):
     """siw with parameters in machine 2, and an rping on either side that serves whoever comes."""
     add_parameters(rig)
-    with siw(rig, (2,), WITH_PARAMETERS):
+    with siw(rig, (2,), WITH_PARAMETERS), late(rig, 1):
         try:
             jobs = [serve(rig, end, where(f"rping -s -P -a {ENDS[end]} -S {SIZE}"),
                           TIMEOUT * rig.slowness) for end, where in ((1, ours), (2, far))]

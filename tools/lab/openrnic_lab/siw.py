@@ -7,9 +7,10 @@ RNICs' bridge, so that the RNIC and siw of one machine never compete for a conne
 siw as the responder has a race: a first message that comes after its MPA reply but before
 siw_accept() has exchanged its socket's callback stays in the socket unseen (the wire shows it
 acknowledged and never answered). So a connection to siw may hang through no fault of the
-initiator, and is tried again, up to ATTEMPTS times. When the message was a ready-to-receive
-one, the end of the connection then is a BUG() in the kernel's iw_cm; so our side does not ask
-for these here (devlink parameter peer_to_peer).
+initiator, and is tried again, up to ATTEMPTS times; where late() holds the reply back on its way
+that is seldom needed. When the message was a ready-to-receive one, the end of the connection
+then is a BUG() in the kernel's iw_cm; so our side does not ask for these here (devlink parameter
+peer_to_peer).
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from .programs import END
 from .testing import check, serve, succeeds
 
 ATTEMPTS = 6
+LATE_MS = 10
 KILLED = 124            # what timeout(1) says of a program that it ended
 POLICY = {"peer_to_peer": "true", "mpa_crc": "true", "mpa_rev": "2"}    # of our driver, by default
 
@@ -75,6 +77,18 @@ def siw(rig, numbers=(1, 2), load=UNCHANGED):
             rig.run(number, TEARDOWN)
         for number in (1, 2):
             policy(rig, number, **POLICY)
+
+
+@contextlib.contextmanager
+def late(rig, *numbers):
+    """What is sent to these RNICs comes later, so that siw has seen to its socket when they answer."""
+    try:
+        for number in numbers:
+            rig.nic(number).control(f"delay 1000 {LATE_MS * rig.slowness}")
+        yield
+    finally:
+        for number in numbers:
+            rig.nic(number).control("delay 0")
 
 
 def far(command):

@@ -119,14 +119,16 @@ static inline struct ornic_core *ornic_core_of(struct auxiliary_device *adev)
  *   sleep
  * @async_event: asynchronous event of a QP, CQ or SRQ. Process context, may sleep
  * @link_event: the link went up or down. Process context
+ * @addr_event: the netdev has another MAC. Process context, RTNL held
  * @fatal: the device stopped or is about to be reset or is gone: from here on commands fail with
- *   -EIO and no completion comes
- *         from the device. Called once, before the auxiliary device is removed. Process context
+ *   -EIO and no completion comes from the device. Called once, before the auxiliary device is
+ *   removed. Process context
  */
 struct ornic_rdma_ops {
 	void (*comp_event)(void *ctx, u32 cqn);
 	void (*async_event)(void *ctx, const struct ornic_aeqe *aeqe);
 	void (*link_event)(void *ctx, bool up);
+	void (*addr_event)(void *ctx);
 	void (*fatal)(void *ctx);
 };
 

@@ -30,6 +30,8 @@ new=02:00:0e:57:00:22
 b ip link set "$NETDEV2" address "$new"
 ip neigh replace 10.0.0.2 lladdr "$new" dev "$NETDEV1" nud reachable
 alive "after the peer's MAC changed"
+gid=/sys/class/infiniband/$RDMA2/ports/1/gids/0
+ok "the peer's GID is its new MAC" within 10 grep -q ^0200:0e57:0022:0000: "$gid"
 ip neigh flush dev "$NETDEV1"
 ping -c 1 -W 5 10.0.0.2 > /dev/null
 alive "after the neighbour was flushed and found again"
@@ -45,5 +47,6 @@ server_end
 ip link set "$NETDEV1" mtu 1500
 b ip link set "$NETDEV2" mtu 1500
 b ip link set "$NETDEV2" address 02:00:0e:57:00:02
+ok "and the first MAC again" within 10 grep -q ^0200:0e57:0002:0000: "$gid"
 ip neigh flush dev "$NETDEV1"
 ok "ping with everything as it was" within 10 ping -c 1 -W 1 10.0.0.2

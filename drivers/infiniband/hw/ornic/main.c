@@ -124,6 +124,12 @@ static void iw_ornic_link_event(void *ctx, bool up)
 	iw_ornic_dispatch(ctx, up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 }
 
+/* The GID is made of the MAC, and cached by ib_core. */
+static void iw_ornic_addr_event(void *ctx)
+{
+	iw_ornic_dispatch(ctx, IB_EVENT_GID_CHANGE);
+}
+
 /* Kernel consumers get flush completions, users get the event; then the auxiliary device goes. */
 static void iw_ornic_fatal(void *ctx)
 {
@@ -141,6 +147,7 @@ static const struct ornic_rdma_ops iw_ornic_rdma_ops = {
 	.comp_event = iw_ornic_comp_event,
 	.async_event = iw_ornic_async_event,
 	.link_event = iw_ornic_link_event,
+	.addr_event = iw_ornic_addr_event,
 	.fatal = iw_ornic_fatal,
 };
 

@@ -403,6 +403,7 @@ void ornic_adev_remove(struct ornic_dev *od);
 void ornic_rdma_comp_event(struct ornic_dev *od, u32 cqn);
 void ornic_rdma_async_event(struct ornic_dev *od, const struct ornic_aeqe *aeqe);
 void ornic_rdma_link_event(struct ornic_dev *od, bool up);
+void ornic_rdma_addr_event(struct ornic_dev *od);
 void ornic_rdma_fatal(struct ornic_dev *od);
 
 /* tcp.c, listen.c */

@@ -522,8 +522,12 @@ static int ornic_netdev_event(struct notifier_block *nb, unsigned long event, vo
 			ornic_listen_vlan_up(od, dev);
 		fallthrough;
 	case NETDEV_CHANGEMTU:
+		ornic_nh_dev_event(od, dev);
+		break;
 	case NETDEV_CHANGEADDR:
 		ornic_nh_dev_event(od, dev);
+		if (dev == od->core.netdev)
+			ornic_rdma_addr_event(od);
 		break;
 	case NETDEV_REGISTER:
 		if (dev == od->core.netdev)

@@ -222,6 +222,23 @@ void ornic_rdma_link_event(struct ornic_dev *od, bool up)
 }
 
 /**
+ * ornic_rdma_addr_event() - tell the RDMA driver that the netdev has another MAC
+ * @od: the function
+ *
+ * Context: Process context, RTNL held.
+ */
+void ornic_rdma_addr_event(struct ornic_dev *od)
+{
+	struct ornic_rdma_client *client;
+	int idx = srcu_read_lock(&od->client_srcu);
+
+	client = srcu_dereference(od->client, &od->client_srcu);
+	if (client)
+		client->ops->addr_event(client->ctx);
+	srcu_read_unlock(&od->client_srcu, idx);
+}
+
+/**
  * ornic_rdma_fatal() - tell the RDMA driver, once, that the device is of no use any more
  * @od: the function; the device is quiet
  *

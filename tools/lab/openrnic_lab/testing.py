@@ -78,6 +78,24 @@ def resources(machine):
     return found
 
 
+def objects(rig):
+    """The resources() of each machine and device of a rig."""
+    return {(machine.id, device): counts for machine in rig.machines
+            for device, counts in resources(machine).items()}
+
+
+def left_over(rig, before):
+    """RDMA objects of our RNICs that are there now, some time later still, and were not among objects()
+    before."""
+    def differences():
+        return [f"vm{vm} {device}: {kind} {count}, {before[vm, device].get(kind, 0)} before"
+                for (vm, device), counts in objects(rig).items()
+                if (vm, device) in before and not device.startswith(("siw", "rxe"))
+                for kind, count in counts.items() if count > before[vm, device].get(kind, 0)]
+    wait_until(lambda: not differences(), 15, 1)
+    return differences()
+
+
 def listeners(rig, end):
     """Number of listeners at one end of the wire.  Of our RNICs it is what the device has: the
     kernel's own list has one a moment earlier, and none on the wildcard address."""

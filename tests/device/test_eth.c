@@ -987,6 +987,8 @@ static void fault_reorder(void)
 	CHECK_EQ(drv_ctl_stat(d, "fault_reordered"), 3);
 }
 
+#define MAX_HELD 1024
+
 static void fault_delay(void)
 {
 	u32 i;
@@ -1005,12 +1007,12 @@ static void fault_delay(void)
 	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 2);
 	/* Those that are held are bounded in number, and lost when the link goes. */
 	free(drv_ctl(d, "delay 1000 300"));
-	for (i = 0; i < 300; i++)
+	for (i = 0; i < MAX_HELD + 44; i++)
 		put_numbered(4);
 	drv_flush(d);
 	for (i = 0; i < 100 && drv_ctl_stat(d, "fault_lost") < 44; i++)
 		drv_sleep_ms(5);
-	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 2 + 256);
+	CHECK_EQ(drv_ctl_stat(d, "fault_delayed"), 2 + MAX_HELD);
 	CHECK_EQ(drv_ctl_stat(d, "fault_lost"), 44);
 	free(drv_ctl(d, "link down"));
 	free(drv_ctl(d, "link up"));

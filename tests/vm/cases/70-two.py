@@ -91,6 +91,30 @@ def test_utilities(rig):
             succeeds(rig.run(2, program.proof), "the server has what was sent")
 
 
+def nic_counter(rig, number, name):
+    """A counter of an RNIC."""
+    return int(re.search(rf"^{name} (\d+)$", rig.nic(number).control("stats"), re.MULTILINE)[1])
+
+
+def test_bad_wire(rig):
+    """Frames that are lost, damaged, late and out of order cost time, and no connection: TCP finds the
+    damage, though a tap leaves checksums to the receiver."""
+    counters = ("fault_lost", "fault_corrupted", "fault_reordered", "fault_delayed")
+    try:
+        for number in (1, 2):
+            for fault in ("loss 10", "corrupt 40", "reorder 20", "delay 20 5"):
+                equal(rig.nic(number).control(fault), "ok\n", f"answer to '{fault}' of RNIC {number}")
+        rping(rig, 1, "-V -S 60000", 60)
+    finally:
+        for number in (1, 2):
+            for fault in ("loss 0", "corrupt 0", "reorder 0", "delay 0"):
+                rig.nic(number).control(fault)
+    for name in counters:
+        check(nic_counter(rig, 1, name) + nic_counter(rig, 2, name) > 0, f"{name} counts")
+    equal(nic_counter(rig, 1, "iw_rx_crc_errors") + nic_counter(rig, 2, "iw_rx_crc_errors"), 0,
+          "FPDUs with a wrong CRC")
+
+
 def test_kill(rig):
     """A server survives 100 clients killed in the middle of a transfer."""
     server = serve(rig, 2, "exec rping -s -P -S 4096", TIMEOUT * rig.slowness)

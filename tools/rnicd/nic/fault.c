@@ -4,10 +4,12 @@
  * changed, overtaken by the next one, or late.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
 
 #include "nic/nic_priv.h"
 
-#define FAULT_MAX_HELD	 256
+#define FAULT_MAX_HELD	 1024
 #define FAULT_REORDER_NS (10 * NSEC_PER_MSEC) /* how long one waits to be overtaken */
 
 /**
@@ -148,7 +150,8 @@ static void fault_corrupt(struct rx_faults *f, u8 *frame, size_t len)
 	f->corrupted++;
 }
 
-void nic_fault_rx(struct rnic *dev, u8 *frame, size_t len, const struct wire_meta *meta)
+/* One frame as it is on a wire. */
+static void fault_frame(struct rnic *dev, u8 *frame, size_t len, struct wire_meta meta)
 {
 	struct held_frame *swap = held_swap(dev->nic);
 	struct rx_faults *f = &dev->rx_faults;
@@ -159,8 +162,10 @@ void nic_fault_rx(struct rnic *dev, u8 *frame, size_t len, const struct wire_met
 		f->lost++;
 		return;
 	}
-	if (len > ETH_HLEN && fault_strikes(f, f->corrupt))
+	if (len > ETH_HLEN && fault_strikes(f, f->corrupt)) {
 		fault_corrupt(f, frame, len);
+		meta.flags &= (u8)~WIRE_F_CSUM_VALID;
+	}
 	if (fault_strikes(f, f->delay)) {
 		wait = f->delay_ms * NSEC_PER_MSEC;
 		counter = &f->delayed;
@@ -169,14 +174,38 @@ void nic_fault_rx(struct rnic *dev, u8 *frame, size_t len, const struct wire_met
 		counter = &f->reordered;
 	}
 	if (!counter) {
-		nic_rx_frame(dev, frame, len, meta);
+		nic_rx_frame(dev, frame, len, &meta);
 		/* Still there, if the frame did not reset the device. */
 		if (swap && held_swap(dev->nic) == swap)
 			held_deliver(dev, swap);
 		held_set_timer(dev->nic);
 		return;
 	}
-	if (!fault_hold(dev, frame, len, meta, wait, counter == &f->reordered))
+	if (!fault_hold(dev, frame, len, &meta, wait, counter == &f->reordered))
 		counter = &f->lost;
 	(*counter)++;
+}
+
+static int fault_segment(void *priv, const struct iovec *iov, int n)
+{
+	_Alignas(8) u8 buf[HELD_PAD + WIRE_GSO_MAX_FRAME];
+	struct rnic *dev = priv;
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++) {
+		memcpy(buf + HELD_PAD + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	fault_frame(dev, buf + HELD_PAD, len, (struct wire_meta){0});
+	return 0;
+}
+
+/* What another process left to this one, checksum and segmentation, is done before a frame is hurt.
+ */
+void nic_fault_rx(struct rnic *dev, u8 *frame, size_t len, const struct wire_meta *meta)
+{
+	if (!(meta->flags & WIRE_F_CSUM_PARTIAL))
+		fault_frame(dev, frame, len, *meta);
+	else if (wire_offload(frame, len, meta, fault_segment, dev))
+		dev->rx_faults.lost++;
 }

@@ -25,7 +25,7 @@ LEVELS_NATIVE := unit device wire fuzz package
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all modules rnicd provider check check-native check-vm kernels lint bench demo docs fuzz
-.PHONY: debug-kernel tree shell lab-up lab-down clean help
+.PHONY: soak debug-kernel tree shell lab-up lab-down clean help
 .PHONY: install provider_install modules_install dkms_install
 .PHONY: $(addprefix check-,$(LEVELS_NATIVE))
 
@@ -63,6 +63,9 @@ kernels: ## build the modules for Debian's 6.1, 6.12 and 7.x; no warning is allo
 
 bench: ## benchmark; also writes build/bench.json
 	@$(IN_TREE) tests/bench/run
+
+soak: ## connections under everything that happens to them, for MINUTES (60)
+	@$(IN_TREE) tests/soak/run --minutes $(or $(MINUTES),60)
 
 demo: ## two VMs with an RNIC each: ping, rping, bandwidths, latencies
 	@$(LAB)/demo

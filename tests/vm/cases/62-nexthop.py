@@ -3,11 +3,13 @@
 connection is made anew.
 
 RNIC 1 (10.0.0.1, initial namespace) talks to 10.9.0.2, an address of RNIC 2 (namespace b), through
-gateways 10.0.0.251 and .252, whose MACs RNIC 2 has as well as its own.
+gateways 10.0.0.251 and .252, whose MACs RNIC 2 has as well as its own.  With IPv6 they are
+2001:db8::1, 2001:db8:9::2, fe80::f1 and fe80::f2.
 """
 
 import contextlib
 import re
+import socket
 import struct
 import time
 
@@ -55,6 +57,30 @@ ip netns exec b ip link set v7 up
 """
 
 
+# Of the second router only a redirect tells; nobody is there to answer if it is asked for.
+SETUP6 = f"""
+ip addr add 2001:db8::1/64 dev $NETDEV1 nodad
+ip -6 neigh replace fe80::f1 lladdr {GW1} dev $NETDEV1 nud permanent
+sysctl -qw net.ipv6.neigh.$NETDEV1.delay_first_probe_time=60
+ip route add 2001:db8:9::2 via fe80::f1 dev $NETDEV1
+for address in 2001:db8::2/64 2001:db8:9::2/128; do
+    ip netns exec b ip addr add $address dev $NETDEV2 nodad
+done
+"""
+TEARDOWN6 = """
+. /run/rig
+ip route del 2001:db8:9::2
+sysctl -qw net.ipv6.neigh.$NETDEV1.delay_first_probe_time=5
+for router in fe80::f1 fe80::f2; do ip -6 neigh del $router dev $NETDEV1; done
+ip addr del 2001:db8::1/64 dev $NETDEV1
+for address in 2001:db8::2/64 2001:db8:9::2/128; do
+    ip netns exec b ip addr del $address dev $NETDEV2
+done
+"""
+SEND = ("import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+        "s.bind((sys.argv[1], 0)); [s.send(bytes.fromhex(frame)) for frame in sys.argv[2:]]")
+
+
 class Frame:
     """A TCP segment of the connection, as it was on the wire."""
 
@@ -64,13 +90,15 @@ class Frame:
         self.vlan, at = 0, 12
         if data[at:at + 2] == b"\x81\x00":
             self.vlan, at = struct.unpack(">H", data[14:16])[0] & 0xfff, 16
-        self.ours = False
-        if data[at:at + 2] != b"\x08\x00" or data[at + 11] != 6:
+        self.ours, head = False, data[at + 2:]
+        if data[at:at + 2] == b"\x08\x00" and head[9] == 6:
+            self.len, size = struct.unpack(">H", head[2:4])[0], (head[0] & 15) * 4
+        elif data[at:at + 2] == b"\x86\xdd" and head[6] == 6:
+            self.len, size = 40 + struct.unpack(">H", head[4:6])[0], 40
+        else:
             return
-        head = data[at + 2:]
-        self.len = struct.unpack(">H", head[2:4])[0]
-        tcp = head[(head[0] & 15) * 4:]
-        self.raw, self.flags = head[:28], tcp[13]
+        tcp = head[size:]
+        self.raw, self.flags = head[:size + 8], tcp[13]
         self.ours = PORT in struct.unpack(">HH", tcp[:4])
 
 
@@ -90,6 +118,21 @@ def redirect(quoted, old, new):
     head += bytes(map(int, old.split("."))) + bytes((10, 0, 0, 1))
     head = head[:10] + checksum(head) + head[12:]
     return bytes.fromhex((OWN + GW1).replace(":", "")) + b"\x08\x00" + head + icmp
+
+
+def redirect6(quoted, old, new, mac, hops=255):
+    """The frame of an ICMPv6 redirect (RFC 4861) from router old to router new, which has this MAC;
+    it may quote a packet."""
+    old, new, own, far = (socket.inet_pton(socket.AF_INET6, address)
+                          for address in (old, new, "2001:db8::1", "2001:db8:9::2"))
+    icmp = bytes((137, 0, 0, 0)) + bytes(4) + new + far
+    icmp += bytes((2, 1)) + bytes.fromhex(mac.replace(":", ""))
+    if quoted:
+        icmp += bytes((4, 1 + len(quoted) // 8)) + bytes(6) + quoted
+    pseudo = old + own + struct.pack(">II", len(icmp), 58)
+    icmp = icmp[:2] + checksum(pseudo + icmp) + icmp[4:]
+    head = struct.pack(">IHBB", 6 << 28, len(icmp), 58, hops) + old + own
+    return bytes.fromhex((OWN + GW1).replace(":", "")) + b"\x86\xdd" + head + icmp
 
 
 def frames_of(path):
@@ -123,7 +166,9 @@ class Transfer:
 
     def __init__(self, rig, address="10.9.0.2"):
         self.rig = rig
-        self.server = serve(rig, 2, "exec ip netns exec b rping -s -P -S 20000", TIMEOUT * rig.slowness)
+        anyone = "::" if ":" in address else "0.0.0.0"
+        self.server = serve(rig, 2, f"exec ip netns exec b rping -s -P -a {anyone} -S 20000",
+                            TIMEOUT * rig.slowness)
         self.client = rig.spawn(1, f"exec rping -c -a {address} -V -S 20000",
                                 TIMEOUT * rig.slowness)
         self.moves("at first")
@@ -163,11 +208,11 @@ class Transfer:
 
 
 @contextlib.contextmanager
-def transfer(rig):
+def transfer(rig, *address):
     """A transfer, and everything as it was afterwards."""
     try:
         succeeds(rig.run(1, SETUP), "gateways are set up")
-        yield Transfer(rig)
+        yield Transfer(rig, *address)
     finally:
         rig.run(1, TEARDOWN)
 
@@ -256,22 +301,49 @@ def test_interface(rig):
         moving.moves("renamed back")
 
 
+def quotes(rig):
+    """What a redirect would quote of the connection, and of another one."""
+    quoted = next(frame for frame in capture(rig, 0.5) if frame.src == OWN).raw
+    return quoted, quoted[:-6] + struct.pack(">H", PORT + 1) + quoted[-4:]
+
+
+def redirected(rig, moving, what, frames, mac):
+    """The connection sends to this MAC after redirects."""
+    frames = " ".join(frame.hex() for frame in frames)
+    do(rig, f"ip netns exec b python3 -c '{SEND}' $NETDEV2 {frames}", what)
+    time.sleep(0.5 * rig.slowness)
+    moving.sends("redirected", lambda f: f.dst != mac, f"go to {mac}")
+
+
 def test_redirect(rig):
     """An ICMP redirect that quotes the connection moves it; one that quotes another does not."""
     with transfer(rig) as moving:
-        quoted = next(frame for frame in capture(rig) if frame.src == OWN).raw
-        other = quoted[:22] + struct.pack(">H", PORT + 1) + quoted[24:]
-        send = ("import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
-                "s.bind((sys.argv[1], 0)); s.send(bytes.fromhex(sys.argv[2]))")
-        for data, what, gateway in ((other, "another connection", GW1), (quoted, "it", GW2)):
-            frame = redirect(data, "10.0.0.251", "10.0.0.252").hex()
-            do(rig, f"ip netns exec b python3 -c '{send}' $NETDEV2 {frame}",
-               f"a redirect that quotes {what}")
-            time.sleep(3)
-            moving.sends("redirected", lambda f, mac=gateway: f.dst != mac, f"go to {gateway}")
+        quoted, other = quotes(rig)
+        for data, what, mac in ((other, "another connection", GW1), (quoted, "it", GW2)):
+            redirected(rig, moving, f"a redirect that quotes {what}",
+                       [redirect(data, "10.0.0.251", "10.0.0.252")], mac)
         do(rig, "ip route flush cache", "what ICMP said is forgotten")
         time.sleep(3)
         moving.sends("as routed", lambda f: f.dst != GW1, f"go to {GW1}")
+
+
+def test_redirect6(rig):
+    """So does an ICMPv6 redirect, and one that quotes nothing."""
+    first, second = "fe80::f1", "fe80::f2"
+    try:
+        do(rig, SETUP6, "IPv6 routers are set up")
+        with transfer(rig, "2001:db8:9::2") as moving:
+            quoted, other = quotes(rig)
+            redirected(rig, moving, "redirects of another connection, from afar, by another router",
+                       [redirect6(other, first, second, GW2),
+                        redirect6(quoted, first, second, GW2, 254),
+                        redirect6(quoted, "fe80::f3", second, GW2)], GW1)
+            redirected(rig, moving, "a redirect that quotes it",
+                       [redirect6(quoted, first, second, GW2)], GW2)
+            redirected(rig, moving, "a redirect that quotes nothing, by the router of now",
+                       [redirect6(b"", second, first, GW1)], GW1)
+    finally:
+        rig.run(1, TEARDOWN6)
 
 
 def test_listener_follows(rig):

@@ -249,8 +249,8 @@ struct ornic_net;
  * @netdev_nb: netdev notifier
  * @netevent_nb: neighbour notifier
  * @fib_nb: notifier of routes
- * @icmp_hook: sees ICMP redirects
- * @routes_work: registers @fib_nb and @icmp_hook
+ * @icmp_hooks: see ICMP redirects, of IPv4 and IPv6
+ * @routes_work: registers @fib_nb and @icmp_hooks
  * @routes_net: namespace where both are registered: that of the port's network device, no
  *   reference; under RTNL
  * @policy: devlink parameters
@@ -313,7 +313,7 @@ struct ornic_dev {
 	struct notifier_block netevent_nb;
 	struct notifier_block fib_nb;
 #ifdef CONFIG_NETFILTER
-	struct nf_hook_ops icmp_hook;
+	struct nf_hook_ops icmp_hooks[1 + IS_ENABLED(CONFIG_IPV6)];
 #endif
 	struct work_struct routes_work;
 	struct net *routes_net;
@@ -415,8 +415,8 @@ void ornic_tcp_round_end(struct ornic_dev *od, bool empty);
 void ornic_tcp_stopped(struct ornic_dev *od);
 void ornic_tcp_reroute(struct ornic_dev *od);
 void ornic_tcp_reroute_work(struct work_struct *work);
-bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_in *local,
-		   const struct sockaddr_in *remote);
+bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_storage *local,
+		   const struct sockaddr_storage *remote);
 void ornic_tcp_dev_gone(struct ornic_dev *od, const struct net_device *dev);
 struct ornic_rest *ornic_ids_get(struct ornic_ids *ids);
 void ornic_ids_free(struct ornic_ids *ids, struct ornic_rest *rest);

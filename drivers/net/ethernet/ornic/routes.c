@@ -6,10 +6,14 @@
 
 #include <linux/icmp.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
 #include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
 #include <net/fib_notifier.h>
 #include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/ndisc.h>
 #include <net/route.h>
 #include <net/tcp.h>
 
@@ -26,6 +30,10 @@ static int ornic_fib_event(struct notifier_block *nb, unsigned long event, void 
 
 /* --- ICMP redirects ------------------------------------------------------------------------- */
 
+/*
+ * The host's stack takes an ICMP redirect that quotes TCP only when it has a socket for it, so
+ * those for offloaded connections are put into its table here. They have passed the packet filter.
+ */
 #ifdef CONFIG_NETFILTER
 /* What an ICMP redirect quotes at least: IP header and eight bytes (RFC 792). */
 struct ornic_quote {
@@ -39,7 +47,8 @@ struct ornic_quote {
 static bool ornic_redirect_is_ours(struct ornic_dev *od, const struct sk_buff *skb)
 {
 	u32 off = ip_hdrlen(skb) + sizeof(struct icmphdr);
-	struct sockaddr_in local = { .sin_family = AF_INET }, remote = local;
+	struct sockaddr_storage local = { .ss_family = AF_INET }, remote = local;
+	struct sockaddr_in *from = (void *)&local, *to = (void *)&remote;
 	const struct ornic_quote *quote;
 	struct ornic_quote buf;
 
@@ -47,10 +56,10 @@ static bool ornic_redirect_is_ours(struct ornic_dev *od, const struct sk_buff *s
 	if (!quote || quote->iph.version != 4 || quote->iph.ihl != sizeof(struct iphdr) / 4 ||
 	    quote->iph.protocol != IPPROTO_TCP || ip_is_fragment(&quote->iph))
 		return false;
-	local.sin_addr.s_addr = quote->iph.saddr;
-	local.sin_port = quote->sport;
-	remote.sin_addr.s_addr = quote->iph.daddr;
-	remote.sin_port = quote->dport;
+	from->sin_addr.s_addr = quote->iph.saddr;
+	from->sin_port = quote->sport;
+	to->sin_addr.s_addr = quote->iph.daddr;
+	to->sin_port = quote->dport;
 	return ornic_tcp_has(od, &local, &remote);
 }
 
@@ -69,10 +78,6 @@ static void ornic_redirect(struct sk_buff *skb, struct net *net)
 	consume_skb(clone);
 }
 
-/*
- * The host's stack takes an ICMP redirect that quotes TCP only when it has a socket for it, so
- * those for offloaded connections are put into its table here. They have passed the packet filter.
- */
 static unsigned int ornic_icmp_hook(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
 {
@@ -93,21 +98,125 @@ static unsigned int ornic_icmp_hook(void *priv, struct sk_buff *skb,
 	return NF_ACCEPT;
 }
 
-static int ornic_icmp_register(struct ornic_dev *od, struct net *net)
+#if IS_ENABLED(CONFIG_IPV6)
+/* The packet that a redirect quotes (RFC 4861): its IPv6 header and the beginning of TCP's. */
+struct ornic_quote6 {
+	struct ipv6hdr iph;
+	__be16 sport;
+	__be16 dport;
+};
+
+/* As RFC 4861, 8.1 has it; what is not checked here the kernel's table does. */
+static bool ornic_is_redirect6(struct sk_buff *skb)
 {
-	od->icmp_hook = (struct nf_hook_ops){
+	const struct ipv6hdr *iph = ipv6_hdr(skb);
+	const struct icmp6hdr *icmph;
+	struct icmp6hdr buf;
+
+	if (iph->nexthdr != NEXTHDR_ICMP || IP6CB(skb)->flags & IP6SKB_FRAGMENTED)
+		return false;
+	icmph = skb_header_pointer(skb, sizeof(*iph), sizeof(buf), &buf);
+	return icmph && icmph->icmp6_type == NDISC_REDIRECT && !icmph->icmp6_code &&
+	       iph->hop_limit == 255 && ipv6_addr_type(&iph->saddr) & IPV6_ADDR_LINKLOCAL &&
+	       !nf_ip6_checksum(skb, NF_INET_LOCAL_IN, sizeof(*iph), IPPROTO_ICMPV6);
+}
+
+/* Where the packet begins that a redirect quotes; 0: it quotes none. */
+static u32 ornic_quote6_off(const struct sk_buff *skb)
+{
+	u32 off = sizeof(struct ipv6hdr) + sizeof(struct rd_msg);
+	const struct nd_opt_hdr *opt;
+	struct nd_opt_hdr buf;
+
+	while (true) {
+		opt = skb_header_pointer(skb, off, sizeof(buf), &buf);
+		if (!opt || !opt->nd_opt_len)
+			return 0;
+		if (opt->nd_opt_type == ND_OPT_REDIRECT_HDR)
+			return off + 8;
+		off += opt->nd_opt_len * 8;
+	}
+}
+
+static bool ornic_redirect6_is_ours(struct ornic_dev *od, const struct sk_buff *skb, u32 off)
+{
+	struct sockaddr_storage local = { .ss_family = AF_INET6 }, remote = local;
+	struct sockaddr_in6 *from = (void *)&local, *to = (void *)&remote;
+	const struct ornic_quote6 *quote;
+	struct ornic_quote6 buf;
+
+	quote = skb_header_pointer(skb, off, sizeof(buf), &buf);
+	if (!quote || quote->iph.version != 6 || quote->iph.nexthdr != IPPROTO_TCP)
+		return false;
+	from->sin6_addr = quote->iph.saddr;
+	from->sin6_port = quote->sport;
+	to->sin6_addr = quote->iph.daddr;
+	to->sin6_port = quote->dport;
+	return ornic_tcp_has(od, &local, &remote);
+}
+
+static void ornic_redirect6(struct sk_buff *skb, u32 off, struct net *net)
+{
+	struct sk_buff *clone;
+
+	clone = skb_clone(skb, GFP_ATOMIC);
+	if (!clone)
+		return;
+	skb_set_transport_header(clone, sizeof(struct ipv6hdr));
+	if (!skb_linearize(clone) && pskb_pull(clone, off))
+		ip6_redirect(clone, net, clone->dev->ifindex, 0, sock_net_uid(net, NULL));
+	consume_skb(clone);
+}
+
+/* One without a quote the stack takes as it is, and says so when it takes one (netevent). */
+static unsigned int ornic_icmp6_hook(void *priv, struct sk_buff *skb,
+				     const struct nf_hook_state *state)
+{
+	static DEFINE_RATELIMIT_STATE(limit, HZ, 100);
+	struct ornic_dev *od = priv;
+	u32 off;
+
+	if (!ornic_is_port_dev(&od->core, skb->dev) || !ornic_is_redirect6(skb) ||
+	    !__ratelimit(&limit))
+		return NF_ACCEPT;
+	off = ornic_quote6_off(skb);
+	if (off && ornic_redirect6_is_ours(od, skb, off))
+		ornic_redirect6(skb, off, state->net);
+	return NF_ACCEPT;
+}
+#endif
+
+static const struct nf_hook_ops ornic_icmp_hooks[] = {
+	{
 		.hook = ornic_icmp_hook,
-		.priv = od,
 		.pf = NFPROTO_IPV4,
 		.hooknum = NF_INET_LOCAL_IN,
 		.priority = NF_IP_PRI_LAST,
-	};
-	return nf_register_net_hook(net, &od->icmp_hook);
+	},
+#if IS_ENABLED(CONFIG_IPV6)
+	{
+		.hook = ornic_icmp6_hook,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP6_PRI_LAST,
+	},
+#endif
+};
+
+static int ornic_icmp_register(struct ornic_dev *od, struct net *net)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ornic_icmp_hooks); i++) {
+		od->icmp_hooks[i] = ornic_icmp_hooks[i];
+		od->icmp_hooks[i].priv = od;
+	}
+	return nf_register_net_hooks(net, od->icmp_hooks, ARRAY_SIZE(ornic_icmp_hooks));
 }
 
 static void ornic_icmp_unregister(struct ornic_dev *od, struct net *net)
 {
-	nf_unregister_net_hook(net, &od->icmp_hook);
+	nf_unregister_net_hooks(net, od->icmp_hooks, ARRAY_SIZE(ornic_icmp_hooks));
 }
 #else
 static int ornic_icmp_register(struct ornic_dev *od, struct net *net)

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/dst.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 
 #include "core.h"
@@ -861,25 +862,29 @@ void ornic_tcp_reroute_work(struct work_struct *work)
 	}
 }
 
-static bool ornic_same4(const struct sockaddr_storage *ss, const struct sockaddr_in *in)
+static bool ornic_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
-	const struct sockaddr_in *in2 = (const struct sockaddr_in *)ss;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
 
-	return in2->sin_family == AF_INET && in2->sin_addr.s_addr == in->sin_addr.s_addr &&
-	       in2->sin_port == in->sin_port;
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr && a4->sin_port == b4->sin_port;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) && a6->sin6_port == b6->sin6_port;
 }
 
 /**
  * ornic_tcp_has() - is there a connection between two addresses?
  * @od: the function
- * @local: local address and port
+ * @local: local address and port, AF_INET or AF_INET6; scope not looked at
  * @remote: remote address and port
  *
  * Context: Any context but hard interrupts.
  * Return: true if so
  */
-bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_in *local,
-		   const struct sockaddr_in *remote)
+bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_storage *local,
+		   const struct sockaddr_storage *remote)
 {
 	struct ornic_conn *conn;
 	unsigned long id;
@@ -887,8 +892,8 @@ bool ornic_tcp_has(struct ornic_dev *od, const struct sockaddr_in *local,
 
 	xa_lock_bh(&od->conns);
 	xa_for_each(&od->conns, id, conn) {
-		has = READ_ONCE(conn->nh) && ornic_same4(&conn->local, local) &&
-		      ornic_same4(&conn->remote, remote);
+		has = READ_ONCE(conn->nh) && ornic_same(&conn->local, local) &&
+		      ornic_same(&conn->remote, remote);
 		if (has)
 			break;
 	}

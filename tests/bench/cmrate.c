@@ -27,6 +27,12 @@
 #define WAIT_MS	  20000 /* for an event that is due */
 #define SETTLE_S  2 /* until what was freed is free */
 
+/*
+ * Room for all. Also, libsiw takes a mapping at 0x90000 for none at all, so without one that is
+ * larger than that a program has no more than 71 QPs over siw.
+ */
+#define CQ_DEPTH (2 * COUNT_MAX)
+
 static struct rdma_event_channel *events;
 static struct ibv_cq *cq; /* of every connection */
 
@@ -52,7 +58,7 @@ static void new_qp(struct rdma_cm_id *id)
 	};
 
 	if (!cq)
-		cq = ibv_create_cq(id->verbs, 16, NULL, NULL, 0);
+		cq = ibv_create_cq(id->verbs, CQ_DEPTH, NULL, NULL, 0);
 	if (!cq)
 		die("ibv_create_cq");
 	attr.send_cq = cq;

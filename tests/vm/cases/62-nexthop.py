@@ -181,10 +181,10 @@ class Transfer:
                          15 * self.rig.slowness, 0.2) and self.client.code is None,
               f"{when}: data moves")
 
-    def sends(self, when, wrong, what):
+    def sends(self, when, wrong, what, seconds=1.5):
         """After a change: data moves, no frame of ours is wrong, no handshake was made."""
         self.moves(when)
-        frames = capture(self.rig)
+        frames = capture(self.rig, seconds)
         ours = [frame for frame in frames if frame.src == OWN]
         bad = [frame for frame in ours if wrong(frame)]
         check(len(ours) > 10 and not bad, f"{when}: all of {len(ours)} frames {what}"
@@ -303,16 +303,16 @@ def test_interface(rig):
 
 def quotes(rig):
     """What a redirect would quote of the connection, and of another one."""
-    quoted = next(frame for frame in capture(rig, 0.5) if frame.src == OWN).raw
+    quoted = next(frame for frame in capture(rig, 0.2) if frame.src == OWN).raw
     return quoted, quoted[:-6] + struct.pack(">H", PORT + 1) + quoted[-4:]
 
 
 def redirected(rig, moving, what, frames, mac):
     """The connection sends to this MAC after redirects."""
     frames = " ".join(frame.hex() for frame in frames)
-    do(rig, f"ip netns exec b python3 -c '{SEND}' $NETDEV2 {frames}", what)
-    time.sleep(0.5 * rig.slowness)
-    moving.sends("redirected", lambda f: f.dst != mac, f"go to {mac}")
+    do(rig, f"ip netns exec b python3 -IS -c '{SEND}' $NETDEV2 {frames}", what)
+    time.sleep(0.2 * rig.slowness)
+    moving.sends("redirected", lambda f: f.dst != mac, f"go to {mac}", 0.5)
 
 
 def test_redirect(rig):

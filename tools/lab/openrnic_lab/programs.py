@@ -3,8 +3,9 @@
 
 import dataclasses
 
-# A program of sockets that is not told that they are rsockets. (Not iperf3: from 3.13 on it asks for
-# socket options that rsockets do not have.)
+# A program of sockets that is not told that they are rsockets. (Not iperf3: it uses select(), of which
+# librspreload's gives the wrong descriptor when another one has the number that the rsocket has inside;
+# and from 3.13 on it asks for socket options that rsockets do not have.)
 PRELOAD = "env LD_PRELOAD=/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
 TAKE = """python3 -c 'import socket, zlib
 l = socket.create_server(("", 7480)); s = l.accept()[0]; f = s.makefile("rb"); data = f.read(2000000)

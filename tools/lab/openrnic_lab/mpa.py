@@ -32,11 +32,10 @@ def crc32c(data):
 
 @dataclasses.dataclass
 class Stream:
-    """What one side sent: bytes in order, the longest segment; what they are in MPA."""
+    """What one side sent, in order, and what that is in MPA."""
 
     start: int
     data: bytearray = dataclasses.field(default_factory=bytearray)
-    longest: int = 0
 
     def add(self, seq, payload):
         """One segment, perhaps of bytes that were sent before."""
@@ -44,7 +43,6 @@ class Stream:
         if payload and at < MODULUS // 2:
             self.data.extend(bytes(max(0, at - len(self.data))))
             self.data[at:at + len(payload)] = payload
-            self.longest = max(self.longest, len(payload))
 
     @property
     def crc(self):

@@ -21,7 +21,7 @@ from .programs import END
 from .testing import check, serve, succeeds
 
 ATTEMPTS = 6
-LATE_MS = 10
+LATE_MS = 5
 KILLED = 124            # what timeout(1) says of a program that it ended
 POLICY = {"peer_to_peer": "true", "mpa_crc": "true", "mpa_rev": "2"}    # of our driver, by default
 

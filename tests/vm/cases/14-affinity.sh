@@ -30,7 +30,7 @@ movers="$movers $!"
 server b rping -s -P
 end=$((SECONDS + 30))
 while [ "$SECONDS" -lt "$end" ]; do
-	timeout "$LIMIT" rping -c -a 10.0.0.2 -C 30 -V > /tmp/rping.out 2>&1 ||
+	timeout "$LIMIT" rping-rounds -a 10.0.0.2 -C 30 -V > /tmp/rping.out 2>&1 ||
 		{ cat /tmp/rping.out; fail "rping ended with an error"; }
 done
 ok "ping meanwhile" ping -q -i 0.01 -c 200 -W 5 10.0.0.2

@@ -16,8 +16,8 @@ there=$server_pid
 ok "a server listens in the first namespace" kill -0 "$here"
 ok "a server listens on the same port in namespace b" kill -0 "$there"
 
-ok "from here to the server in b" timeout "$LIMIT" rping -c -a 10.0.0.2 -p "$PORT" -C 5 -V
-ok "from b to the server here" timeout "$LIMIT" ip netns exec b rping -c -a 10.0.0.1 -p "$PORT" -C 5 -V
+ok "from here to the server in b" timeout "$LIMIT" rping-rounds -a 10.0.0.2 -p "$PORT" -C 5 -V
+ok "from b to the server here" timeout "$LIMIT" ip netns exec b rping-rounds -a 10.0.0.1 -p "$PORT" -C 5 -V
 ok "both servers are still there" kill -0 "$here" "$there"
 
 kill -9 "$there"
@@ -26,7 +26,7 @@ wait "$there" 2> /dev/null
 ok "no server in b: the one here does not answer for it" \
 	eval "! timeout $LIMIT rping -c -a 10.0.0.2 -p $PORT -C 1"
 ok "the server here still serves b" \
-	timeout "$LIMIT" ip netns exec b rping -c -a 10.0.0.1 -p "$PORT" -C 5 -V
+	timeout "$LIMIT" ip netns exec b rping-rounds -a 10.0.0.1 -p "$PORT" -C 5 -V
 kill -9 "$here"
 wait "$here" 2> /dev/null
 

@@ -28,7 +28,7 @@ def test_both(rig):
             server = serve(rig, there, f"rping -s -a {address} -p {PORT} -C 10 -V")
             output = rig.run(there, "rdma resource show cm_id").output
             check(f"src-addr {address}:{PORT}" in output, "it listens on the port")
-            succeeds(rig.run(here, f"rping -c -a {address} -p {PORT} -C 10 -V"),
+            succeeds(rig.run(here, f"rping-rounds -a {address} -p {PORT} -C 10 -V"),
                      f"rping from end {here}")
             check(server.wait().code in (0, 255), "its server ends")
         held = rig.spawn(2, f"exec iperf3 -s -p {PORT}")

@@ -39,7 +39,7 @@ ok "ping" within 20 ping -c 1 -W 1 10.0.0.2
 # shellcheck source=/dev/null
 . /run/rig
 server ip netns exec b rping -s -a 10.0.0.2 -C 10 -V
-ok "rping" within 20 timeout "$LIMIT" rping -c -a 10.0.0.2 -C 10 -V
+ok "rping" within 20 timeout "$LIMIT" rping-rounds -a 10.0.0.2 -C 10 -V
 rping_ends
 within 20 none cm_endpoints || fail "endpoints are left"
 ok "no endpoint is left" none cm_endpoints

@@ -18,7 +18,7 @@ for nr in $(seq 100); do
 	kill -0 "$server_pid" || fail "the server is gone after client $nr"
 done
 echo "ok: server lives after 100 clients killed with -9"
-ok "it serves the 101st" timeout "$LIMIT" rping -c -a 10.0.0.2 -S 4096 -C 20 -V
+ok "it serves the 101st" timeout "$LIMIT" rping-rounds -a 10.0.0.2 -S 4096 -C 20 -V
 no_qps() { ! rdma resource show qp link "$RDMA1" | grep -q rping; }
 ok "no QP of a client is left" within 20 no_qps
 server_end

@@ -14,7 +14,7 @@ reload() {
 	. /run/rig
 	ok "$1: ping" within 20 ping -c 1 -W 1 10.0.0.2
 	server b rping -s -a 10.0.0.2 -C 10 -V
-	ok "$1: rping" timeout "$LIMIT" rping -c -a 10.0.0.2 -C 10 -V
+	ok "$1: rping" timeout "$LIMIT" rping-rounds -a 10.0.0.2 -C 10 -V
 	rping_ends
 }
 connected() { [ "$(rdma resource show qp | grep -c 'state RTS.*rping')" = 4 ]; }

@@ -57,7 +57,7 @@ def works(rig, what):
     for end in (1, 2):
         peer = 3 - end
         server = serve(rig, peer, f"rping -s -a {rig.address(peer)} -C 10 -V")
-        succeeds(rig.run(end, f"rping -c -a {rig.address(peer)} -C 10 -V"),
+        succeeds(rig.run(end, f"rping-rounds -a {rig.address(peer)} -C 10 -V"),
                  f"{what}: rping, vm{end} to vm{peer}")
         check(server.wait().code in (0, 255), "its server ends")
 

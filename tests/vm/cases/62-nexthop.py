@@ -356,12 +356,12 @@ def test_listener_follows(rig):
            "ip netns exec b ip addr add 10.0.9.2/32 dev v7; "
            "ip route add 10.0.9.2 via 10.0.7.2 dev v7", "the address moves to the VLAN")
         time.sleep(1)
-        succeeds(rig.run(1, "rping -c -a 10.0.9.2 -C 5 -V"), "a connection over the VLAN")
+        succeeds(rig.run(1, "rping-rounds -a 10.0.9.2 -C 5 -V"), "a connection over the VLAN")
         do(rig, "ip netns exec b ip link del v7; ip link del v7; "
            "ip netns exec b ip addr add 10.0.9.2/32 dev $NETDEV2; "
            "ip route add 10.0.9.2 via 10.0.0.2", "the VLAN is deleted, and the address untagged")
         time.sleep(1)
-        succeeds(rig.run(1, "rping -c -a 10.0.9.2 -C 5 -V"), "a connection untagged")
+        succeeds(rig.run(1, "rping-rounds -a 10.0.9.2 -C 5 -V"), "a connection untagged")
         check(server.code is None, "it is the same server")
     finally:
         rig.run(1, ". /run/rig; ip route del 10.0.9.2; "

@@ -27,7 +27,7 @@ def rping(rig, client, options, rounds):
     server = serve(rig, other(client), f"rping -s -a {rig.address(other(client))} "
                        f"{options} -C {rounds}")
     begin = time.monotonic()
-    succeeds(rig.run(client, f"rping -c -a {rig.address(other(client))} {options} -C {rounds}"),
+    succeeds(rig.run(client, f"rping-rounds -a {rig.address(other(client))} {options} -C {rounds}"),
              f"rping {options} -C {rounds}, vm{client} to vm{other(client)}"
              f" ({time.monotonic() - begin:.1f} s)")
     check(server.wait().code in (0, 255), "its server ends")
@@ -127,7 +127,7 @@ def test_kill(rig):
         done; exit 0"""
     succeeds(rig.run(1, script, TIMEOUT * rig.slowness), "100 clients killed with -9")
     check(server.code is None, "the server still runs")
-    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -S 4096 -C 20 -V"), "the server serves the 101st client")
+    succeeds(rig.run(1, "rping-rounds -a 10.0.0.2 -S 4096 -C 20 -V"), "the server serves the 101st client")
     rig.run(2, "pkill -9 -x rping")
     equal(server.wait().code, 137, "exit code of the server, killed at last")
 
@@ -148,6 +148,6 @@ def test_machine_gone(rig):
     check(True, "a new QEMU is attached to the same rnicd")
     succeeds(rig.run(2, "for n in 1 2 3 4 5 6 7 8 9 10; do ping -c 1 -W 2 10.0.0.1 && exit 0; done; exit 1"),
              "ping from the new machine")
-    succeeds(rig.run(2, "rping -c -a 10.0.0.1 -C 20 -V"), "the surviving server serves it")
+    succeeds(rig.run(2, "rping-rounds -a 10.0.0.1 -C 20 -V"), "the surviving server serves it")
     rig.run(1, "pkill -9 -x rping")
     equal(server.wait().code, 137, "exit code of the server, killed at last")

@@ -15,7 +15,7 @@ TIMEOUT = 240
 def rping(rig, server_end, server, client_end, client, address, options):
     """rping with server and client each in the namespace that is asked for."""
     return pair(rig, server_end, server(f"rping -s -a {address} {options}"),
-                client_end, client(f"rping -c -a {address} {options}"), 20)
+                client_end, client(f"rping-rounds -a {address} {options}"), 20)
 
 
 def test_rping(rig):

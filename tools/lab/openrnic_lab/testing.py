@@ -124,5 +124,5 @@ def works(rig):
     check(wait_until(lambda: bool(rig.run(1, "ping -c 1 -W 1 10.0.0.2")), 20 * rig.slowness),
           "ping")
     server = serve(rig, 2, "rping -s -a 10.0.0.2 -C 10 -V")
-    succeeds(rig.run(1, "rping -c -a 10.0.0.2 -C 10 -V"), "rping")
+    succeeds(rig.run(1, "rping-rounds -a 10.0.0.2 -C 10 -V"), "rping")
     server.wait()

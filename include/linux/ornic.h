@@ -371,6 +371,7 @@ int ornic_conn_abort(struct ornic_conn *conn);
 int ornic_conn_update(struct ornic_conn *conn, struct ornic_nexthop *nh, int dscp);
 int ornic_conn_terminate(struct ornic_conn *conn, u8 layer, u8 etype, u8 code, u8 flags);
 int ornic_conn_query(struct ornic_conn *conn, struct ornic_conn_attr *attr);
+void ornic_conn_sync(struct ornic_core *core);
 /*
  * Ends the connection (silently aborting it if need be) and frees it. When it returns, the event
  * function is not running, unless the

@@ -383,6 +383,21 @@ void ep_conn_event(struct ornic_conn *conn, const struct ornic_teqe *teqe, const
 	ep_put(ep);
 }
 
+/*
+ * The data path is the shorter way: a consumer may have had messages of a peer, and be through with
+ * it, before the event that the first one came. Then the connection is up, and did not fail.
+ */
+static void ep_await_first_fpdu(struct iw_ornic_ep *ep)
+{
+	bool accepting;
+
+	mutex_lock(&ep->lock);
+	accepting = ep->state == EP_ACCEPTING;
+	mutex_unlock(&ep->lock);
+	if (accepting)
+		ornic_conn_sync(ep->dev->core);
+}
+
 /**
  * iw_ornic_cm_qp_disconnect() - a consumer moves a QP to SQD (in order) or to ERR, or destroys it
  * (abrupt)
@@ -408,6 +423,8 @@ int iw_ornic_cm_qp_disconnect(struct iw_ornic_qp *qp, bool abrupt)
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!ep)
 		return 0;
+	if (!abrupt)
+		ep_await_first_fpdu(ep);
 	ep_simple_event(ep, abrupt ? EP_EV_ABORT : EP_EV_DISCONNECT);
 	ep_put(ep);
 	return 0;

@@ -198,6 +198,30 @@ static void ornic_teq_work(struct work_struct *work)
 	WRITE_ONCE(od->teq_task, NULL);
 }
 
+/**
+ * ornic_conn_sync() - wait until the events of connections that the device has reported are told
+ * @core: the function
+ *
+ * What a peer sent may have reached a consumer by its completion queue before the event function
+ * of its connection has run.
+ *
+ * Context: Process context, sleeps. The caller holds no lock that the event function takes; in the
+ * event function itself it does nothing.
+ */
+void ornic_conn_sync(struct ornic_core *core)
+{
+	struct ornic_dev *od = ornic_dev_of(core);
+	u32 rounds = BIT(od->teq.shift) / ORNIC_ASYNC_BATCH + 1;
+
+	if (READ_ONCE(od->teq_task) == current)
+		return;
+	do {
+		queue_work(od->wq, &od->teq.work);
+		flush_work(&od->teq.work);
+	} while (--rounds && ornic_eq_usable(&od->teq) && ornic_eq_next(&od->teq));
+}
+EXPORT_SYMBOL_GPL(ornic_conn_sync);
+
 static int ornic_eq_alloc(struct ornic_dev *od, struct ornic_eq *eq, u8 shift, size_t entry)
 {
 	size_t size = entry << shift;

@@ -21,7 +21,7 @@
 
 #define DRV_RAM_BASE 0x10000000ULL
 #define DRV_RAM_SIZE (64ULL << 20)
-#define DRV_WAIT_MS  5000
+#define DRV_WAIT_MS  20000
 
 #define DRV_CMDQ_SHIFT 5
 

@@ -188,7 +188,8 @@ class Rig:
 
     def _fill_share(self):
         (self.share / "bin").mkdir()
-        for script in [LAB_DIR / "guest-setup", *(TOP / "tests/vm/guest").glob("*")]:
+        for script in [LAB_DIR / "guest-setup", LAB_DIR / "guest-nfs",
+                       *(TOP / "tests/vm/guest").glob("*")]:
             if script.is_file():
                 shutil.copy(script, self.share / "bin")
         programs = BUILD / "vm-programs"

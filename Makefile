@@ -25,7 +25,7 @@ LEVELS_NATIVE := unit device wire fuzz package
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all modules rnicd provider check check-native check-vm kernels lint bench demo docs fuzz
-.PHONY: soak debug-kernel tree shell lab-up lab-down clean help
+.PHONY: soak demo-nfs debug-kernel tree shell lab-up lab-down clean help
 .PHONY: install provider_install modules_install dkms_install
 .PHONY: $(addprefix check-,$(LEVELS_NATIVE))
 
@@ -69,6 +69,9 @@ soak: ## connections under everything that happens to them, for MINUTES (60)
 
 demo: ## two VMs with an RNIC each: ping, rping, bandwidths, latencies
 	@$(LAB)/demo
+
+demo-nfs: ## two VMs, a file system of one mounted in the other over RDMA, figures, and a shell
+	@$(LAB)/demo-nfs
 
 docs: ## build/docs/html
 	@$(IN_TREE) sphinx-build -q -b html Documentation $(BUILD)/docs/html

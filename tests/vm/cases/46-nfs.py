@@ -200,8 +200,8 @@ def test_data(rig):
     """Both versions, both families; what is written is what is there, at both ends."""
     need_fio(rig)
     with ready(rig), addresses6(rig) as address6:
-        for options, address in ((V3, rig.address(SERVER)), (V3, address6), (V42, address6)):
-            with used(rig, options, address):
+        for options in (V3, V42):
+            with used(rig, options, address6):
                 pass
         with used(rig, V42, rig.address(SERVER)):
             verify(rig)

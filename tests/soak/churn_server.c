@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -99,11 +98,11 @@ static void leave(struct conn *conn)
 
 static const char *judgement(struct conn *conn)
 {
-	if (conn->c.removed)
-		return "removed";
+	if (conn->c.wrong)
+		return "wrong";
 	if (conn->c.disconnected)
 		churn_drain(&conn->c);
-	else
+	else if (!conn->c.removed)
 		conn->c.wrong = conn->established ? "no DISCONNECTED" : "no ESTABLISHED";
 	if (conn->c.removed)
 		return "removed";
